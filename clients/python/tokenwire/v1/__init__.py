@@ -1,0 +1,1 @@
+"""The generated stubs of `tokenwire.v1`, the only copy."""

@@ -1,0 +1,87 @@
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from tokenwire_core.decode import Decoder
+from tokenwire_core.segment import Segment, SpecialPolicy
+from tokenwire_core.spec import TokenizerSpec
+
+InvalidPolicy = Literal["error", "replace"]
+OffsetUnit = Literal["byte", "codepoint", "utf16"]
+
+class Encoding:
+    """The ids of one text, and where they stand in it."""
+
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def ids_u32(self) -> memoryview: ...
+    @property
+    def n_bytes(self) -> int: ...
+    def __len__(self) -> int: ...
+    def offsets(
+        self, unit: OffsetUnit = "byte", reference: bool = False
+    ) -> list[tuple[int, int]]: ...
+    def partial_tokens(self) -> list[int]: ...
+    def token_bytes(self) -> list[bytes]: ...
+
+class Encoder:
+    """A compiled tokenizer: immutable, and safe to use from many threads at once."""
+
+    def __init__(self, spec: TokenizerSpec) -> None: ...
+    def encode(
+        self,
+        text: str | bytes | Sequence[Segment],
+        pair: str | bytes | None = None,
+        special: SpecialPolicy = "text",
+        add_special: bool = False,
+        invalid: InvalidPolicy = "error",
+    ) -> Encoding: ...
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        threads: int = 1,
+        special: SpecialPolicy = "text",
+        add_special: bool = False,
+        invalid: InvalidPolicy = "error",
+    ) -> list[Encoding]: ...
+    def count(
+        self,
+        text: str | bytes | Sequence[Segment],
+        special: SpecialPolicy = "text",
+        add_special: bool = False,
+        invalid: InvalidPolicy = "error",
+        limit: int | None = None,
+    ) -> int: ...
+    def find_control_tokens(self, text: str | bytes) -> list[tuple[str, int, int, int]]: ...
+    def decode(
+        self, ids: Sequence[int], skip_special: bool = False, reference: bool = False
+    ) -> str: ...
+    def decode_bytes(self, ids: Sequence[int], skip_special: bool = False) -> bytes: ...
+    def decoder(self, skip_special: bool = False) -> Decoder: ...
+    def truncate(
+        self,
+        text: str | bytes,
+        max_tokens: int,
+        keep: Literal["start", "end"] = "start",
+        cut: Literal["token", "grapheme"] = "grapheme",
+        ids_only: bool = False,
+        special: SpecialPolicy = "text",
+        add_special: bool = False,
+        invalid: InvalidPolicy = "error",
+    ) -> "Truncation": ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def special_tokens(self) -> dict[str, int]: ...
+    @property
+    def control_tokens(self) -> dict[str, int]: ...
+    @property
+    def spec(self) -> TokenizerSpec: ...
+    @property
+    def splitter(self) -> Literal["compiled", "regex"]: ...
+    @property
+    def max_text_bytes(self) -> int | None: ...
+
+from tokenwire_core.truncate import Truncation as Truncation

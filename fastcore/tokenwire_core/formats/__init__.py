@@ -1,0 +1,1 @@
+"""Readers of artifact formats: bytes to a `TokenizerSpec`, one module per format."""

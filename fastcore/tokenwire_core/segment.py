@@ -1,0 +1,18 @@
+"""A piece of input with a special-token policy of its own, and the words for that policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SpecialPolicy = Literal["text", "allow", "reject"] | frozenset[str]
+"""`text`: a control token's spelling is ordinary text. `allow`: it becomes the control id. `reject`: it is an error.
+A frozenset allows those spellings alone; every other one stays text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`text`, encoded so that nothing merges across its edges."""
+
+    text: str | bytes
+    special: SpecialPolicy = "text"
