@@ -1,0 +1,8 @@
+# Well-formedness and counts of UTF-8.
+from libc.stdint cimport uint8_t
+
+# The position of the first ill-formed byte at or after `start`, or n. Unicode 16, table 3-7.
+cdef size_t first_ill_formed(const uint8_t* p, size_t n, size_t start) noexcept nogil
+# How many bytes the maximal ill-formed part at p[at] has (1 to 3).
+cdef size_t ill_formed_length(const uint8_t* p, size_t n, size_t at) noexcept nogil
+cdef size_t n_codepoints(const uint8_t* p, size_t n) noexcept nogil

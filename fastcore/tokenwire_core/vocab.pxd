@@ -1,0 +1,72 @@
+# The vocabulary as flat tables: bytes of each id, and the id of some bytes. Immutable once built.
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+cdef extern from "bits.h" nogil:
+    bint TW_LIKELY(bint)
+    uint64_t tw_load64(const uint8_t*)
+    uint64_t tw_first_bytes(const uint8_t*, unsigned)
+    uint64_t tw_fold(uint64_t, uint64_t)
+    void tw_prefetch(const void*)
+    const uint64_t TW_K1
+    const uint64_t TW_K2
+    const uint32_t TW_NO_ID
+
+cdef enum:
+    WORD_BYTES = 15          # longest byte string that fits a word key
+    WORD_IDS = 4             # most ids a word slot holds
+    ID_BITS = 21             # ids are below 2**21
+    COUNT_SHIFT = 28         # a word slot's first id carries its count from this bit on
+    ID_MASK = 0x0FFFFFFF
+    PRESENT = 1              # flags: the id has bytes
+    CONTROL = 2              # flags: the id is a control token
+
+
+
+# 32 bytes, two to a cache line. key_hi == 0 marks an empty slot.
+cdef struct WordSlot:
+    uint64_t key_lo
+    uint64_t key_hi
+    uint32_t ids[WORD_IDS]
+
+cdef struct VocabTables:
+    uint32_t vocab_size      # highest id + 1
+    uint32_t max_token_bytes # longest ordinary token
+    const uint8_t* blob      # bytes of all tokens, readable 16 bytes past the end
+    const uint32_t* starts   # vocab_size + 1 positions in blob
+    const uint8_t* flags     # PRESENT | CONTROL, per id
+    WordSlot* words          # ordinary tokens of at most WORD_BYTES bytes, open addressing
+    uint32_t words_mask
+    unsigned words_shift
+    uint32_t* longs          # id + 1 of longer ordinary tokens, open addressing
+    uint32_t longs_mask
+    unsigned longs_shift
+
+# The key of 1 to WORD_BYTES bytes; p is readable 16 bytes from its start.
+cdef inline void word_key(const uint8_t* p, size_t n, uint64_t* lo, uint64_t* hi) noexcept nogil:
+    if n <= 8:
+        lo[0] = tw_first_bytes(p, <unsigned>n)
+        hi[0] = <uint64_t>n << 56
+    else:
+        lo[0] = tw_load64(p)
+        hi[0] = tw_first_bytes(p + 8, <unsigned>(n - 8)) | (<uint64_t>n << 56)
+
+cdef inline uint64_t word_hash(uint64_t lo, uint64_t hi) noexcept nogil:
+    return tw_fold(lo ^ TW_K1, hi ^ TW_K2)
+
+cdef inline uint32_t find_word(const VocabTables* v, uint64_t lo, uint64_t hi, uint64_t hash) noexcept nogil:
+    cdef size_t i = <size_t>(hash >> v.words_shift)
+    cdef const WordSlot* slot
+    while True:
+        slot = &v.words[i]
+        if slot.key_lo == lo and slot.key_hi == hi:
+            return slot.ids[0] & ID_MASK
+        if slot.key_hi == 0:
+            return TW_NO_ID
+        i = (i + 1) & v.words_mask
+
+cdef uint32_t find_long(const VocabTables* v, const uint8_t* p, size_t n) noexcept nogil
+
+cdef class Vocab:
+    cdef VocabTables tables
+    cdef int lay_out(self, list entries, bytes flags) except -1
+    cdef void fill(self) noexcept

@@ -1,0 +1,149 @@
+"""The vocabulary as flat tables: the bytes of each id, and the id of some bytes.
+
+Two open-addressed hash tables answer "is this whole piece an entry?". Entries of at most 15 bytes, which nearly all
+pieces are, are found by a 16-byte key held in the slot itself (one cache line, no look at the bytes); longer ones by
+a hash of all their bytes and one comparison. Both are at most 60% full. Nothing changes after construction, so any
+number of threads may read.
+
+Cost: O(total bytes) to build; a look-up is O(1) up to 15 bytes and O(n) above. Memory: about 64 bytes an entry.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy
+
+from tokenwire_core.errors import ArtifactError
+
+
+
+cdef uint64_t long_hash(const uint8_t* p, size_t n) noexcept nogil:
+    cdef uint64_t h = n * TW_K2
+    cdef uint64_t last = 0
+    while n >= 8:
+        h = tw_fold(h ^ tw_load64(p), TW_K1)
+        p += 8
+        n -= 8
+    memcpy(&last, p, n)
+    return tw_fold(h ^ last, TW_K1) * TW_K2
+
+
+cdef uint32_t find_long(const VocabTables* v, const uint8_t* p, size_t n) noexcept nogil:
+    """The id of n > WORD_BYTES bytes at p, or TW_NO_ID."""
+    cdef size_t i
+    cdef uint32_t id
+    if n > v.max_token_bytes:
+        return TW_NO_ID
+    i = <size_t>(long_hash(p, n) >> v.longs_shift)
+    while v.longs[i]:
+        id = v.longs[i] - 1
+        if v.starts[id + 1] - v.starts[id] == n and memcmp(v.blob + v.starts[id], p, n) == 0:
+            return id
+        i = (i + 1) & v.longs_mask
+    return TW_NO_ID
+
+
+cdef unsigned table_bits(size_t n) noexcept nogil:
+    """The bits of the smallest power of two that n entries fill to at most 60%."""
+    cdef unsigned bits = 4
+    while (<size_t>1 << bits) * 3 < n * 5:
+        bits += 1
+    return bits
+
+
+cdef class Vocab:
+    """Tables over the ordinary tokens of `ranks` (bytes to id) and the `special_tokens` (spelling to id).
+
+    Special tokens have bytes (their spelling) but are in no hash table: no text finds them.
+
+    Raises:
+        ArtifactError: TOO_MANY_TOKENS when an id is 2**21 or more.
+        MemoryError
+    """
+
+    def __cinit__(self, ranks, special_tokens):
+        cdef uint32_t id, n_words = 0, n_longs = 0
+        cdef size_t size = 1, n_bytes
+        cdef unsigned bits
+        size = max(max(ranks.values(), default=0), max(special_tokens.values(), default=0)) + 1
+        if size > <size_t>1 << ID_BITS:
+            raise ArtifactError("TOO_MANY_TOKENS", f"the highest id is {size - 1}, the limit is {(1 << ID_BITS) - 1}")
+        cdef list entries = [None] * size
+        cdef bytes flags = bytes(size)
+        cdef uint8_t* flag = <uint8_t*>PyBytes_AS_STRING(flags)
+        for token, id in ranks.items():
+            entries[id] = token
+            flag[id] = PRESENT
+            n_bytes = PyBytes_GET_SIZE(token)
+            self.tables.max_token_bytes = max(self.tables.max_token_bytes, <uint32_t>n_bytes)
+            if 0 < n_bytes <= WORD_BYTES:
+                n_words += 1
+            elif n_bytes:
+                n_longs += 1
+        for spelling, id in special_tokens.items():
+            entries[id] = spelling.encode()
+            flag[id] = PRESENT | CONTROL
+        self.lay_out(entries, flags)
+        bits = table_bits(n_words)
+        self.tables.words_shift = 64 - bits
+        self.tables.words_mask = (<uint32_t>1 << bits) - 1
+        self.tables.words = <WordSlot*>calloc(<size_t>1 << bits, sizeof(WordSlot))
+        bits = table_bits(n_longs)
+        self.tables.longs_shift = 64 - bits
+        self.tables.longs_mask = (<uint32_t>1 << bits) - 1
+        self.tables.longs = <uint32_t*>calloc(<size_t>1 << bits, sizeof(uint32_t))
+        if self.tables.words == NULL or self.tables.longs == NULL:
+            raise MemoryError
+        self.fill()
+
+    def __dealloc__(self):
+        free(<void*>self.tables.blob)
+        free(<void*>self.tables.starts)
+        free(<void*>self.tables.flags)
+        free(self.tables.words)
+        free(self.tables.longs)
+
+    cdef int lay_out(self, list entries, bytes flags) except -1:
+        cdef VocabTables* t = &self.tables
+        cdef bytes blob = b"".join([entry or b"" for entry in entries])
+        cdef size_t size = len(entries), i, position = 0
+        cdef uint32_t* starts
+        t.vocab_size = <uint32_t>size
+        t.blob = <uint8_t*>calloc(len(blob) + 16, 1)
+        t.starts = <uint32_t*>calloc(size + 1, sizeof(uint32_t))
+        t.flags = <uint8_t*>calloc(size, 1)
+        if t.blob == NULL or t.starts == NULL or t.flags == NULL:
+            raise MemoryError
+        memcpy(<void*>t.blob, PyBytes_AS_STRING(blob), len(blob))
+        memcpy(<void*>t.flags, PyBytes_AS_STRING(flags), size)
+        starts = <uint32_t*>t.starts
+        for i in range(size):
+            starts[i] = <uint32_t>position
+            if entries[i] is not None:
+                position += PyBytes_GET_SIZE(entries[i])
+        starts[size] = <uint32_t>position
+        return 0
+
+    cdef void fill(self) noexcept:
+        cdef VocabTables* t = &self.tables
+        cdef uint32_t id
+        cdef size_t n, i
+        cdef uint64_t lo, hi
+        cdef const uint8_t* p
+        for id in range(t.vocab_size):
+            n = t.starts[id + 1] - t.starts[id]
+            if t.flags[id] != PRESENT or n == 0:
+                continue
+            p = t.blob + t.starts[id]
+            if n <= WORD_BYTES:
+                word_key(p, n, &lo, &hi)
+                i = <size_t>(word_hash(lo, hi) >> t.words_shift)
+                while t.words[i].key_hi:
+                    i = (i + 1) & t.words_mask
+                t.words[i].key_lo = lo
+                t.words[i].key_hi = hi
+                t.words[i].ids[0] = id | <uint32_t>1 << COUNT_SHIFT
+            else:
+                i = <size_t>(long_hash(p, n) >> t.longs_shift)
+                while t.longs[i]:
+                    i = (i + 1) & t.longs_mask
+                t.longs[i] = id + 1
