@@ -1,0 +1,79 @@
+# Every target sets up what it needs in .venv: Python 3.11 or newer and a C compiler are all it asks for.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+SERVE_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest $(PYTEST_ARGS)
+PROTO_PYTHON := .venv-proto/bin/python
+CORE := fastcore/tokenwire_core
+COMPILED := $(wildcard $(CORE)/*.pyx $(CORE)/*.pxd $(CORE)/*.h)
+
+.PHONY: serve test check bench test-system test-long test-pythons stubs image clean help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+serve: $(VENV)/built ## run the service on the embedded tokenizers and say how to call it
+	$(BIN)/tokenwire serve $(SERVE_ARGS)
+
+test: $(VENV)/ready .cache/rank-files ## the tests, without those marked long or system
+	$(PYTEST) -m "not long and not system" --ignore=tests/house
+
+check: $(VENV)/ready $(PROTO_PYTHON) ## lint, types, stubs, layers, contract, committed data
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(PYTEST) tests/house
+
+bench: $(VENV)/ready ## compare with tiktoken and write the README's table
+	$(BIN)/python -m tests.bench
+
+test-system: $(VENV)/ready .cache/rank-files ## tests that need tools or processes of the operating system
+	tests/system/install-tools.sh
+	$(PYTEST) -m "system and not long"
+
+test-long: $(VENV)/ready .cache/rank-files ## every code point, 200,000 random texts, full-size worst cases
+	tests/system/install-tools.sh
+	$(PYTEST) -m long
+
+test-pythons: ## `make test` on each supported Python that is installed
+	tests/system/on-each-python.sh
+
+stubs: $(PROTO_PYTHON) ## regenerate the Python stubs from the contract
+	proto/generate.sh $(CURDIR)/$(PROTO_PYTHON) $(CURDIR)/clients/python /dev/null
+
+image: $(PROTO_PYTHON) ## at a release: the contract that later versions must not break
+	proto/generate.sh $(CURDIR)/$(PROTO_PYTHON) "$$(mktemp -d)" $(CURDIR)/proto/tokenwire.v1.binpb
+
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "Python 3.11 or newer is needed; name one with: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+# Editable, so that the tree is what runs; build/ goes first, because a module that was deleted survives in it.
+$(VENV)/built: $(VENV)/created $(COMPILED) pyproject.toml clients/python/pyproject.toml
+	rm -rf build
+	$(PIP) --editable ./clients/python --editable .
+	touch $@
+
+$(VENV)/ready: $(VENV)/built requirements-dev.txt proto/requirements-lint.txt
+	$(PIP) --requirement requirements-dev.txt
+	touch $@
+
+$(PROTO_PYTHON): proto/requirements.txt | $(VENV)/created
+	$(BIN)/python -m venv --clear .venv-proto
+	.venv-proto/bin/pip install --quiet --disable-pip-version-check --requirement proto/requirements.txt
+	touch $@
+
+.cache/rank-files: tests/data/pull.py tests/data/rank_files.toml | $(VENV)/ready
+	$(BIN)/python tests/data/pull.py
+	mkdir -p $(@D) && touch $@
+
+clean: ## remove everything that was built or pulled
+	rm -rf .venv .venv-* .cache build dist tests/data/.pulled *.egg-info clients/python/*.egg-info \
+	    $(CORE)/*.c $(CORE)/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
