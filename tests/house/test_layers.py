@@ -1,0 +1,148 @@
+"""The import directions of the house: who may know whom."""
+
+from __future__ import annotations
+
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.house.imports import Import, imports_of, module_name
+
+ROOT = Path(__file__).parents[2]
+ROOTS = {
+    "tokenwire_core": ROOT / "fastcore",
+    "tokenwire_server": ROOT / "server",
+    "tokenwire": ROOT / "clients" / "python",
+}
+
+LAYERS = {
+    "tokenwire_core": (
+        {"errors", "segment", "unicode_tables"},
+        {"vocab", "spec", "scripts", "graphemes", "patterns"},
+        {"utf8", "bpe", "split", "special", "decode", "formats"},
+        {"pieces", "regex_split", "encoding", "digest"},
+        {"truncate", "reference"},
+        {"encoder"},
+        {""},
+    ),
+    "tokenwire_server": (
+        {"errors"},
+        {"config", "manifest", "models", "limits", "logs"},
+        {"language", "artifacts", "wire_messages", "lanes", "meter"},
+        {"catalogue", "health", "security", "guard", "service"},
+        {"app"},
+        {"cli"},
+    ),
+    "tokenwire": (
+        {"v1"},
+        {"errors", "_options", "_results"},
+        {"_calls", "_channels", "_retry"},
+        {"_client", "_async_client"},
+        {""},
+    ),
+}
+"""Rooms of each package from the ground up. A room may import from its own floor and those below, never in a circle;
+the empty name is the package's own `__init__`."""
+
+FORBIDDEN = {
+    "tokenwire_core": re.compile(
+        r"(grpc|google|prometheus_client|tokenwire|tokenwire_server|socket|ssl|http|urllib|requests|asyncio)(\.|$)"
+    ),
+    "tokenwire_server": re.compile(r"(requests|urllib\.request|http\.client)(\.|$)"),
+    "tokenwire": re.compile(r"(tokenwire_server|tokenwire_core)(\.|$)"),
+}
+ENVIRONMENT = re.compile(r"\b(os\.environ|getenv|environb)\b")
+
+
+def room(package: str, module: str) -> str:
+    """The first name below the package: what the layers are made of."""
+    return module.removeprefix(package).removeprefix(".").split(".")[0]
+
+
+def sources(package: str, root: Path) -> list[Path]:
+    return sorted(path for path in (root / package).rglob("*.p*") if path.suffix in {".py", ".pyx", ".pxd"})
+
+
+def faults(package: str, root: Path) -> list[str]:
+    """Every breach of the directions in one package, as sentences."""
+    floor = {name: number for number, rooms in enumerate(LAYERS[package]) for name in rooms}
+    found: list[str] = []
+    graph: dict[str, set[str]] = {}
+    for path in sources(package, root):
+        source = room(package, module_name(path, root))
+        if source not in floor:
+            found.append(f"{package}.{source} has no floor in LAYERS")
+            continue
+        if package == "tokenwire_core" and ENVIRONMENT.search(path.read_text()):
+            found.append(f"{package}.{source} reads the environment")
+        for entry in imports_of(path, root):
+            found += breaches(package, source, entry, floor)
+            target = room(package, entry.module)
+            if entry.eager and is_within(package, entry.module) and target != source:
+                graph.setdefault(source, set()).add(target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found.append(f"{package} imports in a circle: {' -> '.join(error.args[1])}")
+    return sorted(set(found))
+
+
+def breaches(package: str, source: str, entry: Import, floor: dict[str, int]) -> list[str]:
+    if FORBIDDEN[package].match(entry.module):
+        return [f"{entry.importer} imports {entry.module}"]
+    if package == "tokenwire_server" and re.match(r"tokenwire(\.(?!v1)|$)", entry.module):
+        if source == "cli" and not entry.eager:
+            return []
+        return [f"{entry.importer} imports the client {entry.module}; only cli may, and only when it is used"]
+    if is_within(package, entry.module):
+        target = room(package, entry.module)
+        if floor.get(target, -1) > floor[source]:
+            return [f"{entry.importer} imports {entry.module}, which stands above it"]
+    return []
+
+
+def is_within(package: str, module: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+@pytest.mark.parametrize("package", ROOTS)
+def test_imports_go_downwards(package: str) -> None:
+    """Each room imports only from its own floor and those below it, and no package imports in a circle."""
+    assert sources(package, ROOTS[package]), "nothing was scanned"
+    assert faults(package, ROOTS[package]) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "file", "text", "fault"),
+    [
+        ("tokenwire_core", "vocab.pyx", "from tokenwire_core.encoder cimport Encoder\n", "stands above"),
+        ("tokenwire_core", "bpe.pxd", "cimport tokenwire_core.encoder\n", "stands above"),
+        ("tokenwire_core", "spec.py", "from tokenwire_core import encoder\n", "stands above"),
+        ("tokenwire_core", "spec.py", "def f():\n    import grpc.aio\n", "imports grpc.aio"),
+        ("tokenwire_core", "bpe.pyx", "    from google.protobuf import message\n", "imports google.protobuf"),
+        ("tokenwire_core", "spec.py", "import os\nx = os.environ['HOME']\n", "reads the environment"),
+        ("tokenwire_core", "novel.py", "", "no floor"),
+        ("tokenwire_server", "service.py", "import tokenwire\n", "the client"),
+        ("tokenwire_server", "cli.py", "from tokenwire import Client\n", "the client"),
+        ("tokenwire_server", "limits.py", "from tokenwire_server.app import run\n", "stands above"),
+        ("tokenwire", "errors.py", "import tokenwire_core\n", "imports tokenwire_core"),
+    ],
+)
+def test_a_planted_breach_is_found(tmp_path: Path, package: str, file: str, text: str, fault: str) -> None:
+    """The check reports each kind of breach, so its silence means something."""
+    (tmp_path / package).mkdir()
+    for name in ("encoder.pyx", "app.py"):
+        (tmp_path / package / name).touch()
+    (tmp_path / package / file).write_text(text)
+    assert [found for found in faults(package, tmp_path) if fault in found]
+
+
+def test_a_planted_circle_is_found(tmp_path: Path) -> None:
+    """Two rooms of one floor that import each other are reported."""
+    package = tmp_path / "tokenwire_server"
+    package.mkdir()
+    (package / "limits.py").write_text("import tokenwire_server.logs\n")
+    (package / "logs.py").write_text("import tokenwire_server.limits\n")
+    assert "circle" in faults("tokenwire_server", tmp_path)[0]
