@@ -1,0 +1,302 @@
+"""The blocking client. `_async_client.py` is its mirror; what a call sends and reads is in `_calls.py`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Literal, TypeVar, Unpack, overload
+
+import grpc
+
+from tokenwire import _calls
+from tokenwire._channels import Tls, open_methods, resolve
+from tokenwire._options import CountDetailsOptions, CountOptions, EncodeOptions, Text, TruncateOptions
+from tokenwire._results import Encoding, TokenCount, TokenizerInfo, Truncation
+from tokenwire._retry import DEFAULT_RETRY, Retry
+from tokenwire.errors import TokenwireError, TransportError, error_from_rpc
+
+T = TypeVar("T")
+
+# `overload-overlap` below: a str is a Sequence[str] too, and the first overload is meant to take it.
+
+
+class Client:
+    """Connections to a Tokenwire service; safe to share between threads. Open it after a fork, not before.
+
+    `address`: `HOST:PORT`, `unix:/path/to.sock`, or `unix:/directory/` for every `*.sock` in it.
+    `tls`: a `Tls`; None is plain text.
+    `token`: a bearer token, sent over TLS, a unix socket or loopback only.
+    `timeout_s`: how long a call may take with all its retries (`math.inf`: no bound); each can set its own.
+    `connections`: how many to open, used in turn, because a server balances connections and not calls.
+    `retry`: when failed calls are made again.
+
+    In every method `tokenizer` is the name of a tokenizer, an alias, or a model that uses it. One text gives
+    a value or raises a `TokenwireError`. A list gives a list in the same order, in which a failed input is
+    its error; what concerns the whole request (the tokenizer, the digest, the transport) is raised. The service
+    bounds a list, by default to 4,096 inputs and 64 MiB together; split longer ones.
+
+    Raises ValueError for a malformed address or token, and for a token that would travel in clear.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: Tls | None = None,
+        token: str | None = None,
+        timeout_s: float = 30.0,
+        connections: int = 2,
+        retry: Retry = DEFAULT_RETRY,
+    ) -> None:
+        endpoint = resolve(address, tls=tls, token=token, connections=connections)
+        self._timeout_s = timeout_s
+        self._retry = retry
+        self._metadata = endpoint.metadata
+        self._channels = [
+            grpc.insecure_channel(target, options=endpoint.options)
+            if endpoint.credentials is None
+            else grpc.secure_channel(target, endpoint.credentials, options=endpoint.options)
+            for target in endpoint.targets
+        ]
+        self._methods = [open_methods(channel) for channel in self._channels]
+        self._turn = itertools.count()
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; calls in flight in other threads end with a `TransportError` (CANCELLED)."""
+        self._closed.set()
+        for channel in self._channels:
+            channel.close()
+
+    @overload
+    def encode(  # type: ignore[overload-overlap]
+        self, tokenizer: str, text: Text, *, timeout_s: float | None = None, **options: Unpack[EncodeOptions]
+    ) -> Encoding: ...
+    @overload
+    def encode(
+        self,
+        tokenizer: str,
+        text: Sequence[Text],
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[EncodeOptions],
+    ) -> list[Encoding | TokenwireError]: ...
+    def encode(
+        self,
+        tokenizer: str,
+        text: Text | Sequence[Text],
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[EncodeOptions],
+    ) -> Encoding | list[Encoding | TokenwireError]:
+        """Text to token ids."""
+        return self._run(_calls.encode(tokenizer, text, **options), timeout_s)
+
+    @overload
+    def count(  # type: ignore[overload-overlap]
+        self, tokenizer: str, text: Text, *, timeout_s: float | None = None, **options: Unpack[CountOptions]
+    ) -> int: ...
+    @overload
+    def count(
+        self,
+        tokenizer: str,
+        text: Sequence[Text],
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[CountOptions],
+    ) -> list[int | TokenwireError]: ...
+    def count(
+        self,
+        tokenizer: str,
+        text: Text | Sequence[Text],
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[CountOptions],
+    ) -> int | list[int | TokenwireError]:
+        """How many tokens a text has: len(encode(...).ids) of the same options. Text, not a chat request."""
+        return self._run(_calls.count(tokenizer, text, **options), timeout_s)
+
+    @overload
+    def count_details(  # type: ignore[overload-overlap]
+        self,
+        tokenizer: str,
+        text: Text,
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[CountDetailsOptions],
+    ) -> TokenCount: ...
+    @overload
+    def count_details(
+        self,
+        tokenizer: str,
+        text: Sequence[Text],
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[CountDetailsOptions],
+    ) -> list[TokenCount | TokenwireError]: ...
+    def count_details(
+        self,
+        tokenizer: str,
+        text: Text | Sequence[Text],
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[CountDetailsOptions],
+    ) -> TokenCount | list[TokenCount | TokenwireError]:
+        """`count` with bytes, code points, whether the text fits a context, and whether it is NFC."""
+        return self._run(_calls.count_details(tokenizer, text, **options), timeout_s)
+
+    @overload
+    def truncate(  # type: ignore[overload-overlap]
+        self,
+        tokenizer: str,
+        text: Text,
+        max_tokens: int,
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[TruncateOptions],
+    ) -> Truncation: ...
+    @overload
+    def truncate(
+        self,
+        tokenizer: str,
+        text: Sequence[Text],
+        max_tokens: int,
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[TruncateOptions],
+    ) -> list[Truncation | TokenwireError]: ...
+    def truncate(
+        self,
+        tokenizer: str,
+        text: Text | Sequence[Text],
+        max_tokens: int,
+        *,
+        timeout_s: float | None = None,
+        **options: Unpack[TruncateOptions],
+    ) -> Truncation | list[Truncation | TokenwireError]:
+        """The longest start or end of a text that has at most `max_tokens` tokens when encoded again."""
+        return self._run(_calls.truncate(tokenizer, text, max_tokens, **options), timeout_s)
+
+    @overload
+    def decode(
+        self,
+        tokenizer: str,
+        ids: Sequence[int],
+        *,
+        as_bytes: Literal[False] = False,
+        skip_special: bool = False,
+        language: str = "",
+        expect_digest: str = "",
+        timeout_s: float | None = None,
+    ) -> str: ...
+    @overload
+    def decode(
+        self,
+        tokenizer: str,
+        ids: Sequence[int],
+        *,
+        as_bytes: Literal[True],
+        skip_special: bool = False,
+        language: str = "",
+        expect_digest: str = "",
+        timeout_s: float | None = None,
+    ) -> bytes: ...
+    @overload
+    def decode(
+        self,
+        tokenizer: str,
+        ids: Sequence[Sequence[int]],
+        *,
+        as_bytes: Literal[False] = False,
+        skip_special: bool = False,
+        language: str | Sequence[str] = "",
+        expect_digest: str = "",
+        timeout_s: float | None = None,
+    ) -> list[str | TokenwireError]: ...
+    @overload
+    def decode(
+        self,
+        tokenizer: str,
+        ids: Sequence[Sequence[int]],
+        *,
+        as_bytes: Literal[True],
+        skip_special: bool = False,
+        language: str | Sequence[str] = "",
+        expect_digest: str = "",
+        timeout_s: float | None = None,
+    ) -> list[bytes | TokenwireError]: ...
+    def decode(
+        self,
+        tokenizer: str,
+        ids: Sequence[int] | Sequence[Sequence[int]],
+        *,
+        as_bytes: bool = False,
+        skip_special: bool = False,
+        language: str | Sequence[str] = "",
+        expect_digest: str = "",
+        timeout_s: float | None = None,
+    ) -> Any:
+        """Ids to text, ill-formed parts as U+FFFD, or with `as_bytes` to the exact bytes.
+
+        An empty sequence is one input without ids, so it gives "".
+        """
+        call = _calls.decode(
+            tokenizer,
+            ids,
+            skip_special=skip_special,
+            as_bytes=as_bytes,
+            language=language,
+            expect_digest=expect_digest,
+        )
+        return self._run(call, timeout_s)
+
+    def list_tokenizers(self, *, timeout_s: float | None = None) -> list[TokenizerInfo]:
+        """The tokenizers the service is configured to serve, in the order of its manifest."""
+        return self._run_single(_calls.list_tokenizers(), timeout_s)
+
+    def get_tokenizer(self, name: str, *, timeout_s: float | None = None) -> TokenizerInfo:
+        """One tokenizer by its name, an alias, or a model that uses it."""
+        return self._run_single(_calls.get_tokenizer(name), timeout_s)
+
+    def _run(self, call: _calls.Call[T], timeout_s: float | None) -> T | list[T | TokenwireError]:
+        return call.answer(None if call.has_nothing_to_send else self._send(call, timeout_s))
+
+    def _run_single(self, call: _calls.Call[T], timeout_s: float | None) -> T:
+        return call.single_answer(self._send(call, timeout_s))
+
+    def _send(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
+        """Attempts, each on the next connection, until a reply, a lasting error or the deadline."""
+        deadline_s = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        n_attempts = 0
+        while not self._closed.is_set():
+            n_attempts += 1
+            method = self._methods[next(self._turn) % len(self._methods)][call.method]
+            remaining_s = deadline_s - time.monotonic()
+            try:
+                return method(
+                    call.request,
+                    timeout=None if remaining_s == math.inf else max(0.0, remaining_s),
+                    metadata=self._metadata,
+                )
+            except grpc.RpcError as fault:
+                error = error_from_rpc(fault)
+                delay_s = self._retry.delay_s(n_attempts, error, deadline_s - time.monotonic())
+                if delay_s is None or self._closed.wait(delay_s):
+                    raise error from fault
+            except ValueError:
+                if not self._closed.is_set():
+                    raise
+                break  # gRPC's word for a channel closed since the loop began
+        raise TransportError("the client is closed", code=grpc.StatusCode.CANCELLED)

@@ -1,0 +1,97 @@
+"""What the calls return: small immutable records, in the units and words of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTokenMatch:
+    """The spelling of a control token found in a text, whatever the policy made of it."""
+
+    token: str
+    id: int
+    byte_start: int
+    byte_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """The ids of one text. What was not asked for is None."""
+
+    ids: list[int]
+    digest: str
+    """The sha256 identity of the tokenizer that answered, in hex."""
+    offsets: list[tuple[int, int]] | None = None
+    """[start, end) of each token, in the unit asked for; with `invalid="replace"`, of the bytes as sent."""
+    partial_tokens: list[int] | None = None
+    """Indices of the tokens that begin or end inside a character; comes with `offsets`."""
+    token_bytes: list[bytes] | None = None
+    """The bytes of each token, which need not be whole characters."""
+    control_tokens: list[ControlTokenMatch] | None = None
+    """The control-token spellings in the text, in text order."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """The size of one text. It counts the text alone, not a chat request with its template and tools."""
+
+    n_tokens: int
+    """Where `limit_exceeded`, counting stopped early and this is a lower bound greater than `limit`."""
+    n_bytes: int
+    n_codepoints: int
+    n_unknown: int
+    n_byte_fallback: int
+    limit_exceeded: bool
+    digest: str
+    fits: bool | None = None
+    """With `context_size`: n_tokens + reserved_output_tokens <= context_size."""
+    is_nfc: bool | None = None
+    """With `check_nfc`: whether the text is in Unicode normalization form C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """The part of one text that fits the budget."""
+
+    text: str
+    """What was kept; empty with `ids_only`."""
+    n_tokens: int
+    """How many tokens `text` has when it is encoded again (with `ids_only`, how many ids there are)."""
+    n_tokens_before: int
+    """How many tokens the whole input has."""
+    truncated: bool
+    digest: str
+    kept: list[tuple[int, int]]
+    """[byte_start, byte_end) of what was kept, in the input; empty with `ids_only`."""
+    ids: list[int] | None = None
+    """With `return_ids` or `ids_only`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerInfo:
+    """A tokenizer the service is configured to serve."""
+
+    name: str
+    aliases: tuple[str, ...]
+    state: Literal["loading", "ready", "failed", "unknown"]
+    """`unknown` is a state this client has no word for."""
+    digest: str
+    """Empty unless ready."""
+    format: str
+    model: str
+    vocab_size: int
+    """The highest id + 1."""
+    control_tokens: Mapping[str, int]
+    """Ids by spelling: what text becomes only where the caller allows it."""
+    splitter: str
+    pattern: str
+    sha256: str
+    max_text_bytes: int
+    failure: str
+    """Why it is `failed`: a reason, never file contents."""
