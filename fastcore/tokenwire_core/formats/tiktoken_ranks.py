@@ -14,6 +14,7 @@ import hashlib
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
@@ -66,11 +67,10 @@ def read_tiktoken_ranks(
 def _read_ranks(data: bytes) -> dict[bytes, int]:
     if data.count(b"\n") > MAX_VOCAB_SIZE or data.count(b"\r") > MAX_VOCAB_SIZE:
         raise ArtifactError("TOO_MANY_TOKENS", f"the file has more lines than the {MAX_VOCAB_SIZE} ids there may be")
+    lines = data.splitlines()
     ranks: dict[bytes, int] = {}
-    line_of_rank: dict[int, int] = {}
-    previous = -1
-    in_order = True
-    for number, line in enumerate(data.splitlines(), 1):
+    n_tokens = 0
+    for number, line in enumerate(lines, 1):
         if not line:
             continue
         if len(line) > MAX_LINE_BYTES:
@@ -85,30 +85,45 @@ def _read_ranks(data: bytes) -> dict[bytes, int]:
             if field != b"=":
                 raise ArtifactError("BAD_BASE64", "the token is not strict base64", line=number) from None
             token = b""
-        if not digits.isdigit() or (rank := int(digits)) >= MAX_VOCAB_SIZE:
-            raise ArtifactError("BAD_RANK", f"a rank is a decimal number below {MAX_VOCAB_SIZE}", line=number)
-        if len(token) > MAX_TOKEN_BYTES:
-            raise ArtifactError(
-                "TOKEN_TOO_LONG", f"the token has {len(token)} bytes, the limit is {MAX_TOKEN_BYTES}", line=number
-            )
-        if token in ranks:
-            first = line_of_rank[ranks[token]]
-            raise ArtifactError("DUPLICATE_TOKEN", f"the token of line {first} again", line=number)
-        if rank in line_of_rank:
-            first = line_of_rank[rank]
-            raise ArtifactError("DUPLICATE_RANK", f"the rank of line {first} again", line=number)
-        ranks[token] = rank
-        line_of_rank[rank] = number
-        in_order = in_order and rank > previous
-        previous = rank
+        if not digits.isdigit():
+            raise ArtifactError("BAD_RANK", "a rank is a decimal number", line=number)
+        ranks[token] = int(digits)
+        n_tokens += 1
+    _check_ranks(ranks, n_tokens, lines)
+    ids = list(ranks.values())
+    return ranks if ids == sorted(ids) else dict(sorted(ranks.items(), key=itemgetter(1)))
+
+
+def _check_ranks(ranks: dict[bytes, int], n_tokens: int, lines: list[bytes]) -> None:
+    """What can be checked for all tokens at once, at a tenth of the cost of doing it line by line."""
     if not ranks:
         raise ArtifactError("EMPTY", "the file has no tokens")
+    if len(ranks) != n_tokens or len(set(ranks.values())) != n_tokens:
+        raise _find_duplicate(lines)
+    if (highest := max(ranks.values())) >= MAX_VOCAB_SIZE:
+        raise ArtifactError("BAD_RANK", f"the highest rank is {highest}, the limit is {MAX_VOCAB_SIZE - 1}")
+    if (n_bytes := max(map(len, ranks))) > MAX_TOKEN_BYTES:
+        raise ArtifactError("TOKEN_TOO_LONG", f"a token has {n_bytes} bytes, the limit is {MAX_TOKEN_BYTES}")
     for byte in range(256):
         if bytes((byte,)) not in ranks:
             raise ArtifactError(
                 "MISSING_BYTE", f"the byte 0x{byte:02x} is no token, so not every text could be encoded"
             )
-    return ranks if in_order else dict(sorted(ranks.items(), key=lambda entry: entry[1]))
+
+
+def _find_duplicate(lines: list[bytes]) -> ArtifactError:
+    """The first line that repeats a token or a rank of one before, of lines that have been read without error."""
+    line_of: dict[bytes | int, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        field, digits = line.split()
+        # Base64 can spell one token in several ways, and decimal digits one rank.
+        if (first := line_of.setdefault(a2b_base64(field), number)) != number:
+            return ArtifactError("DUPLICATE_TOKEN", f"the token of line {first} again", line=number)
+        if (first := line_of.setdefault(int(digits), number)) != number:
+            return ArtifactError("DUPLICATE_RANK", f"the rank of line {first} again", line=number)
+    raise AssertionError("called for lines without a duplicate")
 
 
 def _checked_pattern(pattern: str | None) -> str:
@@ -140,7 +155,7 @@ def _checked_special_tokens(special_tokens: Mapping[str, int], ranks: Mapping[by
             raise ArtifactError(
                 "COLLIDING_SPECIAL", f"the special token of id {id_} is spelled like the ordinary one of id {rank}"
             )
-    return dict(sorted(special_tokens.items(), key=lambda entry: entry[1]))
+    return dict(sorted(special_tokens.items(), key=itemgetter(1)))
 
 
 def _utf8_size(text: object) -> int:
