@@ -1,7 +1,7 @@
 """What decides the ids of one tokenizer, read from an artifact and proven well-formed by its reader.
 
-A `TokenizerSpec` is plain data: `formats` make it, `Encoder` compiles it, `ReferenceEncoder` follows it literally.
-Its `digest` is the tokenizer's identity. Two tokenizers of one digest give the same ids for every text.
+A `TokenizerSpec` is plain data: `formats` make it, `Encoder` compiles it, `ReferenceEncoder` follows it to
+the letter. Its `digest` is the tokenizer's identity: with one digest, every text has the same ids.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Final
 
 DIGEST_VERSION: Final = 1
 
 MAX_VOCAB_SIZE: Final = 1 << 21
-"""Ids are below this. Tables are as long as the highest id, so without a bound one bad line could fill the memory."""
+"""Ids are below this. Tables are as long as the highest id: unbounded, one bad line could fill the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +27,12 @@ class TokenizerSpec:
     Attributes:
         format: the artifact's format, `tiktoken`.
         model: the algorithm, `byte_level_bpe`.
-        ranks: the bytes of each ordinary token to its id, in id order. The id is also the rank of the merge that makes
-            the token: lower merges first. There may be holes between ids.
+        ranks: the bytes of each ordinary token to its id, in id order. The id is also the rank of the merge
+            that makes the token: the lowest merges first. There may be holes between ids.
         pattern: the regular expression whose matches are the pieces that are encoded one by one.
         special_tokens: the spelling of each token that no merge makes, to its id.
-        control_tokens: the special tokens that have an effect on a model, so that user text must not make them
-            unasked. In a rank file nothing tells them apart: it is all of them.
+        control_tokens: spellings of the special tokens that steer a model, which user text must not make
+            unasked. Nothing tells them apart in a rank file: it is all of them.
         files: sha256 in hex of the artifact's bytes, uncompressed.
     """
 
@@ -58,14 +59,12 @@ class TokenizerSpec:
             "pattern": self.pattern,
         }
         if self.special_tokens:
-            identity["special_tokens"] = sorted(
-                ([spelling, id_] for spelling, id_ in self.special_tokens.items()), key=lambda entry: entry[1]
-            )
+            identity["special_tokens"] = sorted(self.special_tokens.items(), key=itemgetter(1))
         return hashlib.sha256(canonical_json(identity)).hexdigest()
 
 
 def canonical_json(value: object) -> bytes:
-    """RFC 8785 for ASCII keys, integers below 2**53 and well-formed strings, which is all that a digest holds.
+    """RFC 8785 of what a digest holds: ASCII keys, integers below 2**53, strings without lone surrogates.
 
     Within these bounds Python sorts and escapes as the RFC does.
     """
