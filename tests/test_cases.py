@@ -1,0 +1,230 @@
+"""Public bug reports: each is run here from its row, answered by a marked test, or out of scope until a named issue.
+
+A row says what to load, what to do and what must come; the keys are those of the reports' own list. Rows were made
+from the reports (`source` names repository and number); inputs and wording are ours.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import functools
+import hashlib
+import json
+import lzma
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenwire_core
+from tokenwire_core.encoder import Encoder
+from tokenwire_core.errors import ArtifactError, ControlTokenError, IdOutOfRangeError
+from tokenwire_core.segment import SpecialPolicy
+
+from tests.rank_files import ours
+
+HERE = Path(__file__).parent
+Row = dict[str, Any]
+
+ROWS: dict[str, Row] = {
+    row["id"]: row
+    for row in map(json.loads, lzma.decompress((HERE / "data" / "cases.jsonl.xz").read_bytes()).splitlines())
+}
+LISTED: Row = tomllib.loads((HERE / "data" / "cases.toml").read_text())
+POLICY: dict[str, SpecialPolicy] = {"escape": "text", "allow": "allow", "reject": "reject"}
+
+
+def is_rank_file(artifact: str | Row) -> bool:
+    return (artifact if isinstance(artifact, str) else str(artifact["inline"])).startswith("tiktoken")
+
+
+def load_inline(artifact: Row) -> Encoder:
+    return tokenwire_core.load(
+        base64.b64decode(artifact["content_b64"]),
+        format="tiktoken",
+        pattern=artifact["pat_str"],
+        special_tokens=artifact["special_tokens"],
+    )
+
+
+def encoders(row: Row) -> dict[str, Encoder]:
+    """The encoders of a row's rank files, by the name it uses."""
+    return {
+        artifact if isinstance(artifact, str) else f"inline {number}": (
+            ours(artifact.removeprefix("tiktoken:")) if isinstance(artifact, str) else load_inline(artifact)
+        )
+        for number, artifact in enumerate(row["artifacts"])
+        if is_rank_file(artifact)
+    }
+
+
+def text_of(row: Row) -> str:
+    made = row["input"].get("text_repeat")
+    if made is None:
+        return str(row["input"]["text"])
+    return str(made["prefix"] + made["unit"] * made["times"] + made["suffix"])
+
+
+def policy_of(row: Row) -> SpecialPolicy:
+    options = row["options"]
+    return frozenset(options["allowed"]) if "allowed" in options else POLICY[options.get("special", "escape")]
+
+
+def check_ids(ids: list[int], expected: Row) -> None:
+    """The ids are those of the row, given in full or by count, head, tail and hash."""
+    assert expected.keys() & {"ids", "ids_sha256_le_u32"}
+    if "ids" in expected:
+        assert ids == expected["ids"]
+    if "count" in expected:
+        assert len(ids) == expected["count"]
+    if "ids_sha256_le_u32" in expected:
+        assert (ids[:4], ids[-4:]) == (expected["ids_head"], expected["ids_tail"])
+        packed = b"".join(token_id.to_bytes(4, "little") for token_id in ids)
+        assert hashlib.sha256(packed).hexdigest() == expected["ids_sha256_le_u32"]
+
+
+def run_encode(row: Row, encoder: Encoder) -> None:
+    text, by_option = text_of(row), row["expected"].get("by_option")
+    cases = {POLICY[option]: answer for option, answer in by_option.items()} if by_option else {}
+    for policy, expected in (cases or {policy_of(row): row["expected"]}).items():
+        if "error" in expected:
+            with pytest.raises(ControlTokenError, match=r"<\|") as error:
+                encoder.encode(text, special=policy)
+            assert error.value.token in text
+        else:
+            encoding = encoder.encode(text, special=policy)
+            check_ids(encoding.ids, expected)
+            assert encoder.count(text, special=policy) == len(encoding.ids)
+    assert encoder.count(text) == len(encoder.encode(text).ids)
+
+
+def run_encode_each(row: Row, encoder: Encoder) -> None:
+    texts, expected = row["input"]["texts"], row["expected"]["ids_each"]
+    assert [encoder.encode(text).ids for text in texts] == expected
+    assert [encoding.ids for encoding in encoder.encode_batch(texts)] == expected
+    assert [encoder.count(text) for text in texts] == list(map(len, expected))
+
+
+def run_count(row: Row, name: str, encoder: Encoder) -> None:
+    expected, given = row["expected"], row["input"]
+    if "by_artifact" in expected:
+        assert encoder.count(given["text"]) == expected["by_artifact"][name]["count"]
+    else:
+        assert [encoder.count(text) for text in given["texts"]] == expected["count_each"]
+        assert encoder.count(given["joined"]) == expected["count_joined"]
+
+
+def run_decode(row: Row, encoder: Encoder) -> None:
+    """One decode, and the same ids streamed in steps of 1, 2 and 3: the parts join to the whole."""
+    given, expected = row["input"], row["expected"]
+    ids = given["ids"] if "ids" in given else given["ids_repeat"]["ids"] * given["ids_repeat"]["times"]
+    if "error" in expected:
+        with pytest.raises(IdOutOfRangeError) as error:
+            encoder.decode(ids)
+        assert error.value.index == 0
+        return
+    text = encoder.decode(ids)
+    if "text" in expected:
+        assert text == expected["text"]
+    if "bytes_hex" in expected:
+        assert encoder.decode_bytes(ids).hex() == expected["bytes_hex"]
+    if "ids_repeat" in given:
+        assert text == "\ufffd" * len(ids)
+    for step in (1, 2, 3):
+        decoder, parts, held = encoder.decoder(), [], b""
+        for start in range(0, len(ids), step):
+            parts.append(decoder.push(ids[start : start + step]))
+            held = encoder.decode_bytes(ids[: start + step])[len("".join(parts).encode()) :]
+            if "ids_repeat" not in given:
+                assert len(held) < 4, "more than the start of one character is held back"
+        assert "".join([*parts, decoder.finish()]) == text
+
+
+def run_roundtrip(row: Row, encoder: Encoder) -> None:
+    for text in row["input"]["texts"]:
+        assert encoder.decode(encoder.encode(text).ids) == text
+
+
+def run_truncate(row: Row, encoder: Encoder) -> None:
+    """The kept text is the longest whole-character prefix; the exact first ids are there when asked for."""
+    text = text_of(row)
+    for expected in row["expected"]["rows"]:
+        kept = encoder.truncate(text, expected["max_tokens"])
+        assert kept.text == expected["char_safe"]["text"]
+        assert kept.n_tokens == expected["char_safe"]["kept_tokens"] == len(encoder.encode(kept.text).ids)
+        ids = encoder.truncate(text, expected["max_tokens"], cut="token", ids_only=True).ids
+        assert ids == expected["ids_prefix"]
+
+
+def run_load(row: Row) -> None:
+    """Each artifact is refused with a named reason, and others still answer."""
+    for artifact in row["artifacts"]:
+        with pytest.raises(ArtifactError) as error:
+            load_inline(artifact)
+        assert error.value.reason
+        assert ours("cl100k_base").count("still here") == 2
+
+
+@functools.cache
+def marked_ids() -> Counter[str]:
+    """The ids that tests carry in `pytest.mark.case`, read from their sources."""
+    found: Counter[str] = Counter()
+    for path in HERE.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.case":
+                found.update(str(ast.literal_eval(argument)) for argument in node.args)
+    return found
+
+
+@pytest.mark.parametrize("case", LISTED["run"])
+def test_reported_fault_is_not_ours(case: str) -> None:
+    """The service's core gives what the report's row expects."""
+    row = ROWS[case]
+    if row["op"] == "load":
+        run_load(row)
+        return
+    loaded = encoders(row)
+    assert loaded
+    for name, encoder in loaded.items():
+        match row["op"]:
+            case "encode":
+                run_encode(row, encoder)
+            case "encode_each":
+                run_encode_each(row, encoder)
+            case "count":
+                run_count(row, name, encoder)
+            case "decode":
+                run_decode(row, encoder)
+            case "roundtrip":
+                run_roundtrip(row, encoder)
+            case "truncate":
+                run_truncate(row, encoder)
+            case unknown:
+                pytest.fail(f"no runner for {unknown}")
+
+
+def test_every_report_is_listed_once() -> None:
+    """Each of the 141 reports is run, marked or out of scope, and nothing else is listed."""
+    out_of_scope = [case for cases in LISTED["out_of_scope"].values() for case in cases]
+    assert Counter([*LISTED["run"], *LISTED["marked"], *out_of_scope]) == Counter(ROWS)
+    assert len(ROWS) == 141
+
+
+def test_what_is_run_in_part_is_said() -> None:
+    """The reports run here that also name artifacts of other formats are exactly those listed as such."""
+    partly = [case for case in LISTED["run"] if not all(map(is_rank_file, ROWS[case]["artifacts"]))]
+    assert partly == LISTED["partly_out_of_scope"]
+
+
+def test_marked_reports_have_their_tests() -> None:
+    """Each report listed as marked has a test that carries its id, and no test carries an unknown one."""
+    assert [case for case in LISTED["marked"] if not marked_ids()[case]] == []
+    assert sorted(marked_ids().keys() - ROWS.keys()) == []
+
+
+def test_the_rows_are_the_reports(reference_data: Path) -> None:
+    """The committed rows are those of the reports' own list."""
+    lines = (reference_data / "cases" / "bug_reports.jsonl").read_text().splitlines()
+    assert {row["id"]: row for row in map(json.loads, lines)} == ROWS
