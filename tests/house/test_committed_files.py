@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ALLOWLIST = tomllib.loads((ROOT / "tests" / "data" / "ALLOWLIST.toml").read_text())
 SOURCE_SUFFIXES = {
-    ".cfg", ".h", ".in", ".md", ".proto", ".pxd", ".py", ".pyi", ".pyx", ".service", ".sh", ".toml", ".txt", ".typed",
+    ".c", ".cfg", ".h", ".in", ".md", ".proto", ".pxd", ".py", ".pyi", ".pyx", ".service", ".sh", ".toml", ".txt", ".typed",
     ".yaml", ".yml",
 }  # fmt: skip
 SOURCE_NAMES = {"LICENSE", "NOTICE", "Makefile", "Dockerfile", ".ci/run", ".gitignore", ".dockerignore"}

@@ -1,0 +1,74 @@
+"""Run under callgrind by test_growth.py: counts the instructions of each operation on each text, one dump apiece.
+
+Arguments: the rank file's name, the library made from growth_marks.c, the largest size in bytes. Each measurement
+takes a fresh encoder, so that no cache of an earlier one helps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import sys
+from collections.abc import Callable
+
+import tokenwire_core
+from tokenwire_core.encoder import Encoder
+
+from tests.rank_files import rank_file
+
+N_SIZES = 3
+ASCII = "abcdefghijklmnopqrstuvwxyz"
+
+
+def drawn(alphabet: str, seed: int = 1) -> Callable[[int], str]:
+    """Random text of about n bytes from an alphabet, another text for each size."""
+    width = max(len(c.encode()) for c in alphabet)
+    return lambda n: "".join(random.Random(seed + n).choices(alphabet, k=n // width))
+
+
+def repeated(unit: str) -> Callable[[int], str]:
+    return lambda n: unit * (n // len(unit.encode()))
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    "one letter": repeated("a"),
+    "blanks": repeated(" "),
+    "newlines": repeated("\n"),
+    "dashes": repeated("-"),
+    "Han without blanks": drawn("".join(map(chr, range(0x4E00, 0x9FA6)))),
+    "joined emoji": repeated("\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"),
+    "random letters": drawn(ASCII),
+    "combining marks": repeated("\u0301"),
+    "marks on a letter": repeated("e\u0301\u0323"),
+    "digits": drawn("0123456789"),
+    "blanks and newlines": drawn(" \n"),
+    "two letters": repeated("ab"),
+    "apostrophes": repeated("'s"),
+}
+
+OPERATIONS: dict[str, Callable[[Encoder, str], object]] = {
+    "encode": lambda encoder, text: encoder.encode(text),
+    "count": lambda encoder, text: encoder.count(text),
+    "truncate": lambda encoder, text: encoder.truncate(text, len(text) // 40),
+}
+
+
+def main() -> None:
+    name, library, largest = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    marks = ctypes.CDLL(library)
+    file = rank_file(name)
+    for kind, make in TEXTS.items():
+        for operation, run in OPERATIONS.items():
+            for size in (largest >> shift for shift in reversed(range(N_SIZES))):
+                text = make(size)
+                encoder = tokenwire_core.load(
+                    file.data, format="tiktoken", pattern=file.pattern, special_tokens=file.special_tokens
+                )
+                encoder.encode("")
+                marks.begin()
+                run(encoder, text)
+                marks.end(f"{kind}/{operation}/{size}".encode())
+
+
+if __name__ == "__main__":
+    main()
