@@ -78,7 +78,7 @@ mutated_lines = st.builds(
 )
 runs = st.builds(lambda unit, times: unit * times, st.text(code_points, min_size=1, max_size=2), st.integers(2, 60))
 
-texts = st.one_of(
+_texts = st.one_of(
     st.text(code_points, max_size=60),
     st.lists(
         st.one_of(
@@ -93,8 +93,12 @@ texts = st.one_of(
         max_size=12,
     ).map(lambda parts: "".join(parts)[:MAX_CHARACTERS]),
 )
-"""Well-formed texts of at most 4 KiB: random code points, words of one script, blanks, spellings near control tokens,
-mutated lines and runs, alone and mixed."""
+
+
+def texts() -> st.SearchStrategy[str]:
+    """Well-formed texts of at most 4 KiB: random code points, words of one script, blanks, spellings near control
+    tokens, mutated lines and runs, alone and mixed."""
+    return _texts
 
 
 def _code_point(rng: random.Random) -> str:

@@ -78,7 +78,7 @@ def check_everything(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPEN_NAMES)
-@given(text=texts)
+@given(text=texts())
 def test_any_text(name: str, text: str) -> None:
     """Whatever the text, our encoder gives what tiktoken gives."""
     check_everything(name, text)
