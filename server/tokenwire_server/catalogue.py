@@ -1,0 +1,156 @@
+"""The catalogue: from the name in a request to the one encoder that answers, or to why none does.
+
+Each configured tokenizer is LOADING, READY or FAILED. Loading runs in a thread of its own, so that calls
+and health checks are answered meanwhile; it is tried once, and a failure is remembered until the process
+ends. One that fails takes no other down, and no name is ever answered by another tokenizer than its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tokenwire_core.encoder import Encoder
+
+from tokenwire_server import logs, models
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.errors import Fault, shorten
+from tokenwire_server.manifest import TokenizerConfig
+
+
+class State(enum.Enum):
+    """Whether a configured tokenizer can answer. The names are those of the contract's `TokenizerState`."""
+
+    LOADING = "LOADING"
+    READY = "READY"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One configured tokenizer: `encoder` is there when READY, `failure` (reason and message) when FAILED."""
+
+    config: TokenizerConfig
+    state: State = State.LOADING
+    encoder: Encoder | None = None
+    failure: str = ""
+
+
+class Catalogue:
+    """The configured tokenizers by name. Entries are replaced whole, so readers need no lock."""
+
+    def __init__(
+        self, configs: Sequence[TokenizerConfig], prove: Callable[[TokenizerConfig], Encoder]
+    ) -> None:
+        """`prove` gives the encoder of a configuration or raises `ProofError`."""
+        self._prove = prove
+        self._entries = {config.name: Entry(config) for config in configs}
+        self._name_of = {name: config.name for config in configs for name in (config.name, *config.aliases)}
+        self._listeners: list[Callable[[], None]] = []
+        self.settled = threading.Event()
+        """Set once no tokenizer is LOADING any more."""
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change of a state, from the thread that loads."""
+        self._listeners.append(listener)
+
+    def start_loading(self) -> None:
+        """Load all tokenizers in a thread of its own, in the order of the manifest."""
+        threading.Thread(target=self.load, name="load-tokenizers", daemon=True).start()
+
+    def load(self) -> None:
+        """Load all tokenizers, here and now. Never raises for a tokenizer that cannot be proven."""
+        for name, entry in self._entries.items():
+            started_s = time.monotonic()
+            self._entries[name] = loaded = self._loaded(entry)
+            duration_s = round(time.monotonic() - started_s, 3)
+            if loaded.encoder is not None:
+                logs.info(
+                    "tokenizer_ready", tokenizer=name, digest=loaded.encoder.digest, duration_s=duration_s
+                )
+            else:
+                logs.error("tokenizer_failed", tokenizer=name, failure=loaded.failure, duration_s=duration_s)
+            self._notify()
+        self.settled.set()
+        self._notify()
+
+    def _notify(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _loaded(self, entry: Entry) -> Entry:
+        try:
+            return replace(entry, state=State.READY, encoder=self._prove(entry.config))
+        except ProofError as error:
+            return replace(entry, state=State.FAILED, failure=f"{error.reason}: {error}")
+        except Exception as error:  # noqa: BLE001  a defect in one loader must not take the others down
+            logs.error("loader_broke", exception=error, tokenizer=entry.config.name)
+            return replace(entry, state=State.FAILED, failure=f"INTERNAL: {type(error).__name__}")
+
+    def entries(self) -> list[Entry]:
+        """All entries in the order of the manifest."""
+        return list(self._entries.values())
+
+    def all_ready(self) -> bool:
+        """Whether every configured tokenizer is proven."""
+        return all(entry.state is State.READY for entry in self._entries.values())
+
+    def entry(self, name: str) -> Entry:
+        """The entry for the name of a tokenizer, an alias, or a model.
+
+        Raises the faults INVALID_REQUEST (no name), TOKENIZER_NOT_LOADED and UNKNOWN_TOKENIZER.
+        """
+        known = self._name_of.get(name)
+        if known is None:
+            needed = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
+            known = self._name_of.get(needed) if needed is not None else None
+            if known is None:
+                raise self._unknown(name, needed)
+        return self._entries[known]
+
+    def find(self, name: str, expect_digest: str = "") -> tuple[str, Encoder]:
+        """The configured name and the encoder for `name`, with `expect_digest` checked where it is not empty.
+
+        Raises the faults of `entry`, TOKENIZER_NOT_READY and DIGEST_MISMATCH.
+        """
+        entry = self.entry(name)
+        if entry.encoder is None:
+            tokenizer = entry.config.name
+            if entry.state is State.LOADING:
+                message = f"the tokenizer {tokenizer} is still being loaded; try again shortly"
+            else:
+                message = f"the tokenizer {tokenizer} could not be proven and is not served: {entry.failure}"
+            raise Fault("TOKENIZER_NOT_READY", message, {"tokenizer": tokenizer})
+        if expect_digest and expect_digest != entry.encoder.digest:
+            raise Fault(
+                "DIGEST_MISMATCH",
+                f"the tokenizer {entry.config.name} has digest {entry.encoder.digest}, not the one expected; "
+                "use that digest, or ask a service that has the tokenizer you mean",
+                {"digest": entry.encoder.digest},
+            )
+        return entry.config.name, entry.encoder
+
+    def _unknown(self, name: str, needed: str | None) -> Fault:
+        if not name:
+            return Fault(
+                "INVALID_REQUEST", "no tokenizer is named; set `tokenizer` to a name ListTokenizers gives"
+            )
+        shown = shorten(name, 64)
+        if needed is not None:
+            return Fault(
+                "TOKENIZER_NOT_LOADED",
+                f"{shown} needs the tokenizer {needed}, which is not configured here; add it to the manifest",
+                {"needs": needed},
+            )
+        candidates = (*self._name_of, *models.KNOWN_MODELS)
+        near = difflib.get_close_matches(name[:128], candidates, n=3) or list(self._entries)[:8]
+        listed = ", ".join(near)
+        return Fault(
+            "UNKNOWN_TOKENIZER",
+            f"no tokenizer or model {shown} is known; nearest: {listed}",
+            {"known": listed},
+        )

@@ -1,0 +1,96 @@
+"""The `tokenwire` command. `serve` is here; the commands on text are in `cli_text.py`, imported for them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from tokenwire_server.errors import ConfigError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; gives the exit code: 0 done, 1 refused or failed, 2 wrong usage."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="tokenwire", description="Exact, pinned, metered tokenization.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_serve(commands)
+    if arguments[:1] != ["serve"]:
+        from tokenwire_server.cli_text import add_text_commands
+
+        add_text_commands(commands)
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except ConfigError as error:
+        print(f"tokenwire: {error}", file=sys.stderr)
+        return 1
+
+
+def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "serve",
+        help="serve tokenizers over gRPC",
+        description="Serve in foreground. One JSON line on stdout says where, once ready; SIGTERM drains."
+        " Settings come from defaults, the file, TOKENWIRE_SERVE_* variables and flags; a later one wins.",
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", help="tokenwire.toml with settings and [[tokenizer]] tables"
+    )
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="gRPC over TCP (127.0.0.1:50051); empty for none"
+    )
+    parser.add_argument("--unix", metavar="DIR", help="gRPC on DIR/tokenwire.sock")
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", help="metrics and health pages (127.0.0.1:9464); empty for none"
+    )
+    parser.add_argument("--tls-cert", metavar="PEM", dest="tls.cert", help="certificate chain of the server")
+    parser.add_argument("--tls-key", metavar="PEM", dest="tls.key", help="its private key")
+    parser.add_argument(
+        "--tls-client-ca",
+        metavar="PEM",
+        dest="tls.client_ca",
+        help="ask clients for a certificate of this CA",
+    )
+    parser.add_argument(
+        "--allow-plaintext", action="store_const", const=True, help="allow plain text beyond this machine"
+    )
+    parser.add_argument("--embedded", metavar="NAMES", help="embedded tokenizers to serve, comma-separated")
+    parser.add_argument(
+        "--limit", metavar="NAME=VALUE", action="append", default=[], help="set a limit; repeatable"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="prove the configuration and all tokenizers offline, and exit"
+    )
+    parser.set_defaults(run=_serve)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from tokenwire_server import app, config
+
+    given: dict[str, object] = {
+        name: vars(options)[name]
+        for name in (
+            "config",
+            "listen",
+            "unix",
+            "http",
+            "allow_plaintext",
+            "embedded",
+            "tls.cert",
+            "tls.key",
+            "tls.client_ca",
+        )
+    }
+    for setting in options.limit:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigError(f"--limit takes NAME=VALUE, as text_bytes=1MiB, not {setting!r}")
+        given[f"limits.{name}"] = value
+    loaded = config.load(given, os.environ)
+    return app.check(loaded) if options.check else app.supervise(loaded)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

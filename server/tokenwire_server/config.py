@@ -1,0 +1,243 @@
+"""Configuration: what to serve and where, from defaults, file, environment and flags.
+
+A later source wins over an earlier one, key by key: built-in defaults, then the file (`--config`, or the
+path in `TOKENWIRE_SERVE_CONFIG`), then variables `TOKENWIRE_SERVE_<KEY>` (`TOKENWIRE_SERVE_LISTEN`,
+`TOKENWIRE_SERVE_TLS_CERT`, `TOKENWIRE_SERVE_LIMITS_TEXT_BYTES`), then flags. The tokenizers themselves are
+listed in the file alone. Unknown keys are refused with the nearest known one. Other variables that begin
+with `TOKENWIRE_` are left alone: Kubernetes makes such names for a service called tokenwire.
+
+Paths in the file are relative to its folder. `manifest.py` reads the `[[tokenizer]]` tables.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokenwire_server import manifest
+from tokenwire_server.errors import ConfigError
+from tokenwire_server.limits import Limits, limit_fields
+from tokenwire_server.manifest import TokenizerConfig
+
+DEFAULT_LISTEN = "127.0.0.1:50051"
+DEFAULT_HTTP = "127.0.0.1:9464"
+ENV_PREFIX = "TOKENWIRE_SERVE_"
+DEFAULT_EMBEDDED = ("o200k_base", "cl100k_base")
+_PATH_KEYS = ("unix", "tls.cert", "tls.key", "tls.client_ca")
+_UNITS = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """PEM files. With `client_ca` every client must show a certificate signed by it (mTLS)."""
+
+    cert: Path
+    key: Path
+    client_ca: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything `serve` needs to know. Addresses are `host:port`; port 0 takes a free one; None is off."""
+
+    listen: str | None = DEFAULT_LISTEN
+    unix: Path | None = None
+    http: str | None = DEFAULT_HTTP
+    tls: Tls | None = None
+    allow_plaintext: bool = False
+    limits: Limits = field(default_factory=Limits)
+    tokenizers: tuple[TokenizerConfig, ...] = ()
+
+
+KEYS = (
+    "listen",
+    "unix",
+    "http",
+    "allow_plaintext",
+    "embedded",
+    "tls.cert",
+    "tls.key",
+    "tls.client_ca",
+    *(f"limits.{name}" for name in limit_fields()),
+)
+"""Every setting by its dotted name, in the order of the documentation."""
+
+
+def load(flags: Mapping[str, object], environment: Mapping[str, str]) -> Config:
+    """The configuration in force.
+
+    `flags` maps dotted names of `KEYS`, and `config` for the path of the file, to values; what is absent or
+    None is not set. Raises `ConfigError` for anything unknown, ill-typed or unsafe. Opens the file alone.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    variables = _from_environment(environment)
+    path = given.pop("config", variables.pop("config", None))
+    settings: dict[str, object] = {}
+    tokenizers: tuple[TokenizerConfig, ...] = ()
+    if path is not None:
+        settings, tokenizers = _from_file(Path(str(path)))
+    settings.update(variables)
+    for name in given:
+        _known(name, KEYS, "setting")
+    settings.update(given)
+    return _build(settings, tokenizers)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    names = {name.replace(".", "_").upper(): name for name in (*KEYS, "config")}
+    found: dict[str, object] = {}
+    for variable, value in environment.items():
+        if variable.startswith(ENV_PREFIX):
+            key = variable.removeprefix(ENV_PREFIX)
+            _known(key, tuple(names), f"environment variable {ENV_PREFIX}")
+            found[names[key]] = value
+    return found
+
+
+def _from_file(path: Path) -> tuple[dict[str, object], tuple[TokenizerConfig, ...]]:
+    document = manifest.read_toml(path)
+    tables = document.pop("tokenizer", [])
+    settings: dict[str, object] = {}
+    for name, value in document.items():
+        if isinstance(value, dict) and name in ("tls", "limits"):
+            settings.update({f"{name}.{inner}": inner_value for inner, inner_value in value.items()})
+        else:
+            settings[name] = value
+    for name in settings:
+        _known(name, (*KEYS, "tokenizer"), "key")
+    for name in _PATH_KEYS:
+        if settings.get(name):
+            settings[name] = path.parent / str(settings[name])
+    return settings, manifest.parse_tokenizers(tables, path.parent)
+
+
+def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...]) -> Config:
+    default_embedded = () if tokenizers else DEFAULT_EMBEDDED
+    embedded = manifest.embedded(_names(settings.pop("embedded", default_embedded)))
+    tokenizers = (*embedded, *tokenizers)
+    manifest.check_unique(tokenizers)
+    if not tokenizers:
+        raise ConfigError("no tokenizer to serve: name one under `embedded`, or add a [[tokenizer]] table")
+    limits: dict[str, Any] = {
+        name: _limit(name, settings[f"limits.{name}"], whole=isinstance(item.default, int))
+        for name, item in limit_fields().items()
+        if f"limits.{name}" in settings
+    }
+    config = Config(
+        listen=_address("listen", settings.get("listen", DEFAULT_LISTEN)),
+        unix=_path("unix", settings.get("unix")),
+        http=_address("http", settings.get("http", DEFAULT_HTTP)),
+        tls=_tls(settings),
+        allow_plaintext=_switch("allow_plaintext", settings.get("allow_plaintext", False)),
+        limits=Limits(**limits),
+        tokenizers=tokenizers,
+    )
+    _check_exposure(config)
+    return config
+
+
+def _check_exposure(config: Config) -> None:
+    if config.listen is None and config.unix is None:
+        raise ConfigError("nothing to listen on: set `listen`, `unix` or both")
+    exposed = {"http": config.http}
+    if config.tls is None:
+        exposed["listen"] = config.listen
+    for name, address in exposed.items():
+        if address is not None and not config.allow_plaintext and not _is_loopback(split_address(address)[0]):
+            remedy = "" if name == "http" else "set tls.cert and tls.key, or "
+            raise ConfigError(
+                f"`{name}` {address} would speak plain text beyond this machine; listen on 127.0.0.1, "
+                f"{remedy}set allow_plaintext = true"
+            )
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """`host:port` or `[v6]:port` in its parts. Raises `ConfigError`."""
+    host, colon, port = address.rpartition(":")
+    bare = host.removeprefix("[").removesuffix("]")
+    if not colon or not bare or (":" in bare) != host.startswith("["):
+        raise ConfigError(
+            f"{address!r} is not an address; write host:port, as 127.0.0.1:50051 or [::1]:50051"
+        )
+    if not (port.isascii() and port.isdigit() and int(port) < 2**16):
+        raise ConfigError(f"the port of {address!r} is not a number from 0 to 65535")
+    return bare, int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _known(name: str, known: tuple[str, ...], kind: str) -> None:
+    if name not in known:
+        raise ConfigError(manifest.unknown(name, known, kind))
+
+
+def _address(name: str, value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise ConfigError(f"`{name}` must be a string host:port, not {type(value).__name__}")
+    split_address(value)
+    return value
+
+
+def _path(name: str, value: object) -> Path | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, (str, Path)):
+        raise ConfigError(f"`{name}` must be a path, not {type(value).__name__}")
+    return Path(value)
+
+
+def _switch(name: str, value: object) -> bool:
+    words = {"true": True, "1": True, "false": False, "0": False, "": False}
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in words:
+        return words[value.lower()]
+    raise ConfigError(f"`{name}` must be true or false")
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split(",") if name.strip())
+    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return tuple(value)
+    raise ConfigError("`embedded` must be a list of names")
+
+
+def _limit(name: str, value: object, whole: bool) -> float:
+    """A positive number; strings may end in KiB, MiB or GiB. `whole` limits are integers."""
+    number: float
+    try:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError
+        text = str(value).strip().upper()
+        factor = _UNITS.get(text[-3:], 1)
+        text = text[:-3] if factor > 1 else text
+        number = int(text) * factor if whole else float(text) * factor
+    except ValueError:
+        kind = "a whole number, or one with KiB, MiB or GiB" if whole else "a number"
+        raise ConfigError(f"limit `{name}` must be {kind}") from None
+    if not 0 < number < 2**40:
+        raise ConfigError(f"limit `{name}` must be more than 0 and less than 2**40")
+    return number
+
+
+def _tls(settings: Mapping[str, object]) -> Tls | None:
+    paths = {name: _path(f"tls.{name}", settings.get(f"tls.{name}")) for name in ("cert", "key", "client_ca")}
+    if not any(paths.values()):
+        return None
+    cert, key = paths["cert"], paths["key"]
+    if cert is None or key is None:
+        raise ConfigError("TLS needs both tls.cert and tls.key")
+    return Tls(cert, key, paths["client_ca"])

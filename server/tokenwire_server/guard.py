@@ -1,0 +1,134 @@
+"""The guard: what surrounds every method once, whatever the method and the transport.
+
+`admit` decides whether a request may start: not while draining, not over the message limit, and, for
+requests that are queued, not over the bound on queued bytes. `run` works it off: deadline, faults, defects,
+metering. Each admitted call holds a ticket until its work has ended; draining waits for the tickets.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from tokenwire_core.errors import TokenizerError
+
+from tokenwire_server import errors, logs
+from tokenwire_server.call import Call, CallCancelled, Method
+from tokenwire_server.errors import Fault
+from tokenwire_server.limits import Limits
+from tokenwire_server.meter import Meter
+
+OVERLOAD_RETRY_S = 0.5
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """The place of one admitted call. Release it once its work has ended; releasing again does nothing."""
+
+    guard: Guard
+    operation: str
+    queued_bytes: int
+    started_s: float = field(default_factory=time.monotonic)
+    released: bool = False
+
+    def release(self) -> None:
+        """Give the place back."""
+        self.guard.release(self)
+
+
+class Guard:
+    """Limits, admission and accounting of one process. Safe to use from any thread."""
+
+    def __init__(self, limits: Limits, meter: Meter) -> None:
+        self._limits = limits
+        self._meter = meter
+        self._changed = threading.Condition()
+        self._n_in_flight = 0
+        self._queued_bytes = 0
+        self._draining = False
+
+    def deadline_s(self, remaining_s: float | None) -> float:
+        """When a call with `remaining_s` left must have begun, on the clock of `time.monotonic`."""
+        bound_s = self._limits.deadline_s
+        return time.monotonic() + (bound_s if remaining_s is None else min(remaining_s, bound_s))
+
+    def admit(self, operation: str, n_bytes: int, queued: bool) -> Ticket:
+        """A ticket for a request of `n_bytes`; `queued` ones count against the bound on queued bytes.
+
+        Raises the faults SHUTTING_DOWN, MESSAGE_TOO_LARGE and OVERLOADED.
+        """
+        limits = self._limits
+        with self._changed:
+            if self._draining:
+                raise self.refuse(
+                    Fault(
+                        "SHUTTING_DOWN", "the service is shutting down; send the request to another instance"
+                    )
+                )
+            if n_bytes > limits.message_bytes:
+                raise self.refuse(errors.message_too_large("request", n_bytes, limits.message_bytes))
+            queued_bytes = n_bytes if queued else 0
+            if queued_bytes and self._queued_bytes + queued_bytes > limits.queue_bytes:
+                raise self.refuse(
+                    Fault(
+                        "OVERLOADED",
+                        f"no room in the queue for {n_bytes} bytes beside {self._queued_bytes} of at most "
+                        f"{limits.queue_bytes}; try again after the delay, or elsewhere",
+                        retry_after_s=OVERLOAD_RETRY_S,
+                    )
+                )
+            self._n_in_flight += 1
+            self._queued_bytes += queued_bytes
+            self._publish()
+        return Ticket(self, operation, queued_bytes)
+
+    def release(self, ticket: Ticket) -> None:
+        """Take the ticket of a call back. A second time does nothing."""
+        with self._changed:
+            if ticket.released:
+                return
+            ticket.released = True
+            self._n_in_flight -= 1
+            self._queued_bytes -= ticket.queued_bytes
+            self._publish()
+            self._changed.notify_all()
+        self._meter.took(ticket.operation, time.monotonic() - ticket.started_s)
+
+    def run(self, method: Method, request: bytes, call: Call) -> bytes:
+        """The response of `method`, metered. Raises `Fault` (counted) and `CallCancelled`, nothing else."""
+        try:
+            call.check()
+            response = method(request, call)
+            if len(response) > self._limits.message_bytes:
+                raise errors.message_too_large("response", len(response), self._limits.message_bytes)
+        except Fault as fault:
+            raise self.refuse(fault) from None
+        except TokenizerError as error:
+            raise self.refuse(errors.from_core(error)) from None
+        except CallCancelled:
+            raise
+        except Exception as error:  # noqa: BLE001  whatever a method does wrong, the caller gets INTERNAL
+            logs.error("method_broke", exception=error, operation=call.operation, tokenizer=call.tokenizer)
+            raise self.refuse(errors.internal()) from None
+        self._meter.answered(call)
+        return response
+
+    def refuse(self, fault: Fault) -> Fault:
+        """`fault`, counted."""
+        self._meter.refused(fault.reason)
+        return fault
+
+    def drain(self) -> None:
+        """From now on admit nothing. Calls in flight go on."""
+        with self._changed:
+            self._draining = True
+
+    def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until no call is in flight; False if some still are after `timeout_s`."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._n_in_flight == 0, timeout_s)
+
+    def _publish(self) -> None:
+        self._meter.in_flight.set(self._n_in_flight)
+        self._meter.queue_bytes.set(self._queued_bytes)

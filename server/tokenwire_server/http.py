@@ -1,0 +1,114 @@
+"""The HTTP port: `/metrics`, `/healthz` (the process lives) and `/readyz` (it can answer every request).
+
+Readiness is the AND of named conditions; the page says which are false. A small bounded server of the
+standard library: GET only, no bodies, a timeout on every socket, at most so many requests at once and the
+rest closed.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tokenwire_server import logs
+from tokenwire_server.config import split_address
+from tokenwire_server.errors import ConfigError
+
+TIMEOUT_S = 5.0
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_TEXT_TYPE = "text/plain; charset=utf-8"
+
+
+class HttpPort:
+    """The server of one process, on threads of its own."""
+
+    def __init__(
+        self,
+        address: str,
+        metrics: Callable[[], bytes],
+        conditions: Mapping[str, Callable[[], bool]],
+        max_connections: int,
+    ) -> None:
+        """Listens at once. `conditions` are asked at each `/readyz`. Raises `ConfigError`."""
+
+        def pages(path: str) -> tuple[int, str, bytes]:
+            match path:
+                case "/metrics":
+                    return 200, _METRICS_TYPE, metrics()
+                case "/healthz":
+                    return 200, _TEXT_TYPE, b"ok\n"
+                case "/readyz":
+                    held = {name: holds() for name, holds in conditions.items()}
+                    lines = "".join(f"{name}: {'yes' if value else 'no'}\n" for name, value in held.items())
+                    return (200 if all(held.values()) else 503), _TEXT_TYPE, lines.encode()
+                case _:
+                    return 404, _TEXT_TYPE, b"try /metrics, /healthz or /readyz\n"
+
+        host, port = split_address(address)
+        try:
+            self._server = _Server((host, port), _handler(pages), max_connections)
+        except OSError as error:
+            raise ConfigError(f"cannot listen on {address} for http: {error.strerror}") from None
+        bound = self._server.server_address[1]
+        self.address = f"[{host}]:{bound}" if ":" in host else f"{host}:{bound}"
+        """`host:port` with the real port."""
+        threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 16
+
+    def __init__(
+        self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], max_connections: int
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._places = threading.BoundedSemaphore(max_connections)
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  the base class's signature
+        error = sys.exception()
+        if not isinstance(error, OSError):  # A peer that went away or was too slow is no event.
+            logs.error("http_broke", exception=error)
+
+
+def _handler(pages: Callable[[str], tuple[int, str, bytes]]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = TIMEOUT_S
+        server_version = "tokenwire"
+        sys_version = ""
+
+        def do_GET(self) -> None:
+            status, content_type, body = pages(self.path.partition("?")[0])
+            self.send_response(status)
+            self.send_header("Content-Type", content_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name
+            """Nothing of a request goes to the log."""
+
+    return Handler

@@ -1,0 +1,73 @@
+"""Limits: every bound of the service in one table, with its default, its unit and what happens beyond it.
+
+`python -m tokenwire_server.limits` prints the table. Each can be set under `[limits]` in the configuration
+file, as `TOKENWIRE_SERVE_LIMITS_<NAME>` in the environment, or by `--limit NAME=VALUE`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+def _limit(default: float, doc: str) -> Any:
+    return field(default=default, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds in force. Every value is positive; names end in their unit, counts have none."""
+
+    message_bytes: int = _limit(64 * MIB, "one request or response message; MESSAGE_TOO_LARGE beyond")
+    text_bytes: int = _limit(16 * MIB, "one text; TEXT_TOO_LONG beyond")
+    regex_text_bytes: int = _limit(
+        64 * KIB, "one text for a tokenizer whose pattern runs on the regex engine; TEXT_TOO_LONG beyond"
+    )
+    inputs: int = _limit(4096, "inputs in one request; TOO_MANY_INPUTS beyond")
+    decode_ids: int = _limit(8 * MIB, "ids in one input of Decode; TOO_MANY_IDS beyond")
+    queue_bytes: int = _limit(
+        256 * MIB, "requests off the inline path, waiting or running; OVERLOADED beyond"
+    )
+    inline_bytes: int = _limit(
+        16 * KIB, "requests below this size run at once, larger ones on the encoder threads"
+    )
+    encoder_threads: int = _limit(
+        max(1, min(4, (os.cpu_count() or 1) - 1)), "threads for the larger requests"
+    )
+    deadline_s: float = _limit(
+        60.0, "the longest a call may wait for its work to begin; DEADLINE_EXCEEDED beyond"
+    )
+    drain_s: float = _limit(25.0, "after SIGTERM, how long calls in flight may take before they are cut off")
+    metadata_bytes: int = _limit(16 * KIB, "request metadata of one call; the transport refuses more")
+    streams_per_connection: int = _limit(100, "concurrent calls on one connection; the transport queues more")
+    connections: int = _limit(512, "connections at once; the transport refuses more")
+    connection_idle_s: float = _limit(60.0, "a connection without calls is closed after this")
+    connection_age_s: float = _limit(
+        300.0, "a connection is asked to close after this, so that clients rebalance"
+    )
+    connection_age_grace_s: float = _limit(30.0, "calls on an aged connection may take this long")
+    http_connections: int = _limit(16, "requests at once on the metrics port; more are closed")
+    artifact_bytes: int = _limit(256 * MIB, "one artifact file; the tokenizer is not served beyond")
+
+
+def limit_fields() -> dict[str, Field[Any]]:
+    """The fields of `Limits` by name."""
+    return {item.name: item for item in fields(Limits)}
+
+
+def table() -> str:
+    """The limits as a Markdown table: name, default, meaning."""
+    rows = ["| limit | default | what it bounds |", "|---|---|---|"]
+    for name, item in limit_fields().items():
+        default = "by cores" if name == "encoder_threads" else f"{item.default:,}"
+        rows.append(f"| `{name}` | {default} | {item.metadata['doc']} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table() + "\n")

@@ -1,0 +1,177 @@
+"""The manifest: the tokenizers a deployment serves, as `[[tokenizer]]` tables of a TOML file.
+
+    [[tokenizer]]
+    name = "qwen"                       # what requests call it
+    aliases = ["qwen-7b"]               # other names for it
+    format = "tiktoken"                 # tiktoken, hf_json or sentencepiece
+    file = "qwen.tiktoken"              # relative to this file's folder, and inside it
+    sha256 = "…"                        # of the file's bytes (of the uncompressed bytes with xz_sha256)
+    pattern = '''…'''                   # rank files: the pattern of the pieces
+    special_tokens = { "<|endoftext|>" = 151643 }
+    control_tokens = ["<think>"]        # further tokens that text becomes only where the caller allows it
+    digest = "…"                        # optional: refuse to serve unless the tokenizer has this digest
+    xz_sha256 = "…"                     # optional: the file is xz-compressed; this is of its bytes
+
+The embedded tokenizers are listed the same way in `data/embedded.toml`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, cast
+
+from tokenwire_server.errors import ConfigError, shorten
+
+Format = Literal["tiktoken", "hf_json", "sentencepiece"]
+FORMATS = ("tiktoken", "hf_json", "sentencepiece")
+DATA_FOLDER = Path(__file__).parent / "data"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerConfig:
+    """One tokenizer to serve; see the module for the fields. `folder` is the one `file` may not leave."""
+
+    name: str
+    format: Format
+    folder: Path
+    file: str
+    sha256: str
+    aliases: tuple[str, ...] = ()
+    pattern: str | None = None
+    special_tokens: Mapping[str, int] | None = None
+    control_tokens: tuple[str, ...] | None = None
+    digest: str | None = None
+    xz_sha256: str | None = None
+    golden: str | None = field(default=None)
+    """The name of a file of golden vectors in `folder`; the embedded tokenizers have one."""
+
+
+_TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name != "folder")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The document at `path`. Raises `ConfigError` where it cannot be read or is no TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the configuration {path} is not TOML: {error}") from None
+
+
+def embedded(names: Iterable[str]) -> tuple[TokenizerConfig, ...]:
+    """The embedded tokenizers of these names, in this order. Raises `ConfigError` for any other name."""
+    known = {
+        item.name: item
+        for item in parse_tokenizers(read_toml(DATA_FOLDER / "embedded.toml")["tokenizer"], DATA_FOLDER)
+    }
+    for name in names:
+        if name not in known:
+            raise ConfigError(unknown(name, tuple(known), "embedded tokenizer"))
+    return tuple(known[name] for name in names)
+
+
+def parse_tokenizers(tables: object, folder: Path) -> tuple[TokenizerConfig, ...]:
+    """The `[[tokenizer]]` tables of a file in `folder`. Raises `ConfigError` for the first bad one."""
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ConfigError("tokenizers are listed as [[tokenizer]] tables")
+    return tuple(_parse(table, index, folder) for index, table in enumerate(tables))
+
+
+def check_unique(tokenizers: Iterable[TokenizerConfig]) -> None:
+    """Raises `ConfigError` where two tokenizers would answer to one name."""
+    taken: set[str] = set()
+    for item in tokenizers:
+        for name in (item.name, *item.aliases):
+            if name in taken:
+                raise ConfigError(
+                    f"the name {name!r} is given to two tokenizers; names and aliases are unique"
+                )
+            taken.add(name)
+
+
+def unknown(name: str, known: tuple[str, ...], kind: str) -> str:
+    """The message for a name that is none of `known`, with the nearest of them."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    return f"unknown {kind} {shorten(name, 80)!r}; {hint}"
+
+
+def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfig:
+    where = f"[[tokenizer]] {index + 1}"
+    for key in table:
+        if key not in _TABLE_KEYS:
+            raise ConfigError(f"{where}: {unknown(key, _TABLE_KEYS, 'key')}")
+    name = _text(table, "name", where)
+    where = f"{where} ({shorten(name, 80)})"
+    names = (name, *_texts(table, "aliases", where))
+    for each in names:
+        if not _NAME.fullmatch(each):
+            raise ConfigError(
+                f"{where}: a name is 1 to 128 letters, digits and ._:@/- and begins with one of the first"
+            )
+    format_name = _text(table, "format", where)
+    if format_name not in FORMATS:
+        raise ConfigError(f"{where}: {unknown(format_name, FORMATS, 'format')}")
+    return TokenizerConfig(
+        name=name,
+        format=cast(Format, format_name),
+        folder=folder,
+        file=_file(table, "file", where),
+        sha256=_hash(table, "sha256", where),
+        aliases=names[1:],
+        pattern=_text(table, "pattern", where) if "pattern" in table else None,
+        special_tokens=_special_tokens(table, where),
+        control_tokens=_texts(table, "control_tokens", where) if "control_tokens" in table else None,
+        digest=_hash(table, "digest", where) if "digest" in table else None,
+        xz_sha256=_hash(table, "xz_sha256", where) if "xz_sha256" in table else None,
+        golden=_file(table, "golden", where) if "golden" in table else None,
+    )
+
+
+def _text(table: Mapping[str, Any], key: str, where: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{where}: `{key}` must be a string that is not empty")
+    return value
+
+
+def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise ConfigError(f"{where}: `{key}` must be a list of strings")
+    return tuple(value)
+
+
+def _hash(table: Mapping[str, Any], key: str, where: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ConfigError(f"{where}: `{key}` must be a sha256 in 64 lower-case hex digits")
+    return value
+
+
+def _file(table: Mapping[str, Any], key: str, where: str) -> str:
+    """A path that stays in the folder by its spelling; links are looked at when the file is opened."""
+    value = _text(table, key, where)
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or "\\" in value or "\0" in value:
+        raise ConfigError(f"{where}: `{key}` must be a path inside the folder of the manifest")
+    return value
+
+
+def _special_tokens(table: Mapping[str, Any], where: str) -> dict[str, int] | None:
+    value = table.get("special_tokens")
+    if value is None:
+        return None
+    if not isinstance(value, dict) or not all(
+        type(number) is int and number >= 0 for number in value.values()
+    ):
+        raise ConfigError(f"{where}: `special_tokens` must be a table of spelling = id")
+    return dict(value)

@@ -1,0 +1,153 @@
+"""Requests: what the fields of a text request ask for, checked, in the words of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from tokenwire.v1 import tokenizer_pb2 as pb
+from tokenwire_core.encoder import Encoder, InvalidPolicy, OffsetUnit
+from tokenwire_core.segment import SpecialPolicy
+
+from tokenwire_server.errors import Fault
+from tokenwire_server.limits import Limits
+from tokenwire_server.wire_messages import text_bytes
+
+WordT = TypeVar("WordT")
+
+_SPECIAL: Mapping[int, Literal["text", "allow", "reject"]] = MappingProxyType(
+    {
+        pb.SPECIAL_POLICY_UNSPECIFIED: "text",
+        pb.SPECIAL_POLICY_AS_TEXT: "text",
+        pb.SPECIAL_POLICY_ALLOW: "allow",
+        pb.SPECIAL_POLICY_REJECT: "reject",
+    }
+)
+_INVALID: Mapping[int, InvalidPolicy] = MappingProxyType(
+    {
+        pb.INVALID_UTF8_POLICY_UNSPECIFIED: "error",
+        pb.INVALID_UTF8_POLICY_ERROR: "error",
+        pb.INVALID_UTF8_POLICY_REPLACE: "replace",
+    }
+)
+_UNITS: Mapping[int, OffsetUnit | None] = MappingProxyType(
+    {
+        pb.OFFSET_UNIT_UNSPECIFIED: None,
+        pb.OFFSET_UNIT_BYTE: "byte",
+        pb.OFFSET_UNIT_CODEPOINT: "codepoint",
+        pb.OFFSET_UNIT_UTF16: "utf16",
+    }
+)
+_KEEP: Mapping[int, Literal["start", "end"]] = MappingProxyType(
+    {pb.TRUNCATE_KEEP_UNSPECIFIED: "start", pb.TRUNCATE_KEEP_START: "start", pb.TRUNCATE_KEEP_END: "end"}
+)
+_CUT: Mapping[int, Literal["token", "grapheme"]] = MappingProxyType(
+    {
+        pb.TRUNCATE_CUT_UNSPECIFIED: "grapheme",
+        pb.TRUNCATE_CUT_TOKEN: "token",
+        pb.TRUNCATE_CUT_GRAPHEME: "grapheme",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text of a request. `utf8` is as sent, not yet checked; `language` is the declared tag or empty."""
+
+    utf8: bytes
+    invalid: InvalidPolicy
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How text becomes ids, for every input of a request."""
+
+    special: SpecialPolicy
+    add_special: bool
+
+
+def check_inputs(n_inputs: int, limits: Limits) -> None:
+    """Raises TOO_MANY_INPUTS over the limit."""
+    if n_inputs > limits.inputs:
+        raise Fault(
+            "TOO_MANY_INPUTS",
+            f"the request has {n_inputs} inputs, the limit is {limits.inputs}; send them in several requests",
+            {"limit": limits.inputs, "got": n_inputs},
+        )
+
+
+def options(message: pb.EncodeOptions, encoder: Encoder) -> Options:
+    """The options of a request. Raises INVALID_REQUEST and UNKNOWN_CONTROL_TOKEN."""
+    special: SpecialPolicy = _word(_SPECIAL, message.special, "options.special")
+    if message.allowed_control_tokens:
+        if special != "allow":
+            raise Fault(
+                "INVALID_REQUEST",
+                "allowed_control_tokens has a meaning with the policy ALLOW only; set it, or name none",
+            )
+        special = frozenset(message.allowed_control_tokens)
+        if not special <= encoder.control_tokens.keys():
+            raise Fault(
+                "UNKNOWN_CONTROL_TOKEN",
+                f"a name in allowed_control_tokens is not one of the {len(encoder.control_tokens)} control "
+                "tokens of this tokenizer; GetTokenizer lists them",
+            )
+    return Options(special, message.add_special)
+
+
+def text(item: pb.Input, max_bytes: int) -> Text:
+    """The text of an input. Raises INVALID_REQUEST and TEXT_TOO_LONG, faults of this input."""
+    invalid: InvalidPolicy = "error"
+    match item.WhichOneof("content"):
+        case "text":
+            utf8 = text_bytes(item)
+            if item.invalid_utf8 != pb.INVALID_UTF8_POLICY_UNSPECIFIED:
+                raise Fault(
+                    "INVALID_REQUEST",
+                    "invalid_utf8 is for `utf8` only; send the bytes there, or leave it unset",
+                )
+        case "utf8":
+            utf8 = item.utf8
+            invalid = _word(_INVALID, item.invalid_utf8, "invalid_utf8")
+        case _:
+            raise Fault("INVALID_REQUEST", "the input is empty of content; set `text` or `utf8`")
+    if len(utf8) > max_bytes:
+        raise Fault(
+            "TEXT_TOO_LONG",
+            f"the text has {len(utf8)} bytes, the limit is {max_bytes}; send it in smaller parts",
+            {"limit": max_bytes, "got": len(utf8)},
+        )
+    return Text(utf8, invalid, item.language)
+
+
+def max_text_bytes(encoder: Encoder, limits: Limits) -> int:
+    """The longest text accepted for this tokenizer, in bytes."""
+    bounds = [limits.text_bytes]
+    if encoder.splitter == "regex":
+        bounds.append(limits.regex_text_bytes)
+    if encoder.max_text_bytes is not None:
+        bounds.append(encoder.max_text_bytes)
+    return min(bounds)
+
+
+def offset_unit(number: int) -> OffsetUnit | None:
+    """The unit of offsets asked for, None for no offsets. Raises INVALID_REQUEST."""
+    return _word(_UNITS, number, "offsets")
+
+
+def truncation(message: pb.TruncateRequest) -> tuple[Literal["start", "end"], Literal["token", "grapheme"]]:
+    """Which part to keep and where to cut. Raises INVALID_REQUEST."""
+    keep = _word(_KEEP, message.keep, "keep")
+    cut = _word(_CUT, message.cut, "cut")
+    if message.ids_only and cut != "token":
+        raise Fault("INVALID_REQUEST", "ids_only goes with cut TOKEN only; set `cut`, or ask for text")
+    return keep, cut
+
+
+def _word(words: Mapping[int, WordT], number: int, name: str) -> WordT:
+    if number not in words:
+        raise Fault("INVALID_REQUEST", f"`{name}` has the value {number}, which this version does not know")
+    return words[number]

@@ -1,0 +1,288 @@
+"""The service's methods: request bytes in, response bytes out, knowing nothing of the transport.
+
+Every method on inputs has one shape: find the tokenizer, read what concerns the whole request (faults there
+are the RPC's), then answer input by input in order. A fault in one input becomes that result's error and
+leaves the others intact. Between inputs the call is asked whether it still wants an answer.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from tokenwire.v1 import tokenizer_pb2 as pb
+from tokenwire_core.encoder import Encoder
+from tokenwire_core.errors import TokenizerError
+
+from tokenwire_server import errors, language, requests, wire_messages
+from tokenwire_server.call import Call, InputUsage, Method
+from tokenwire_server.catalogue import Catalogue, Entry
+from tokenwire_server.errors import Fault
+from tokenwire_server.limits import Limits
+from tokenwire_server.requests import Text
+
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["TokenizerService"].full_name
+_MAX_BUDGET = 2**31 - 1  # More tokens than any text can have; larger budgets mean the same.
+_EXTEND_STEP = 1 << 16  # So that other threads get a turn while a million numbers go into a message.
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT", pb.EncodeResult, pb.DecodeResult, pb.CountResult, pb.TruncateResult)
+
+
+class TokenizerService:
+    """The methods of `tokenwire.v1.TokenizerService` on one catalogue. Holds no state of its own."""
+
+    def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
+        self._catalogue = catalogue
+        self._limits = limits
+
+    def methods(self) -> dict[str, tuple[str, Method]]:
+        """Each RPC by its name: the name of its operation in the metrics, and the method."""
+        return {
+            "Encode": ("encode", self.encode),
+            "Decode": ("decode", self.decode),
+            "Count": ("count", self.count),
+            "Truncate": ("truncate", self.truncate),
+            "ListTokenizers": ("list_tokenizers", self.list_tokenizers),
+            "GetTokenizer": ("get_tokenizer", self.get_tokenizer),
+        }
+
+    def encode(self, data: bytes, call: Call) -> bytes:
+        """EncodeRequest → EncodeResponse."""
+        request = wire_messages.parse(wire_messages.EncodeRequest, data)
+        encoder = self._encoder(request, call)
+        options = requests.options(request.options, encoder)
+        unit = requests.offset_unit(request.offsets)
+        max_bytes = requests.max_text_bytes(encoder, self._limits)
+
+        def answer(item: pb.Input, result: pb.EncodeResult) -> tuple[InputUsage, int]:
+            text = requests.text(item, max_bytes)
+            encoding = encoder.encode(
+                text.utf8, special=options.special, add_special=options.add_special, invalid=text.invalid
+            )
+            message = result.encoding
+            message.SetInParent()
+            size = len(encoding) * (3 if unit else 1)  # At least one byte for each number.
+            self._check_response(size)
+            _extend(message.ids, encoding.ids_u32)
+            if unit:
+                starts, ends = encoding.spans(unit)
+                _extend(message.starts, starts)
+                _extend(message.ends, ends)
+                message.partial_tokens.extend(encoding.partial_tokens())
+            if request.token_bytes:
+                pieces = encoding.token_bytes()
+                size += len(text.utf8) + 2 * len(pieces)
+                message.token_bytes.extend(pieces)
+            if request.report_control_tokens:
+                for token, token_id, start, end in encoder.find_control_tokens(text.utf8, text.invalid):
+                    message.control_tokens.add(token=token, id=token_id, byte_start=start, byte_end=end)
+            return _usage_of(text, len(encoding)), size
+
+        response = pb.EncodeResponse(digest=encoder.digest)
+        self._each(call, request.inputs, response.results.add, answer)
+        return response.SerializeToString()
+
+    def decode(self, data: bytes, call: Call) -> bytes:
+        """DecodeRequest → DecodeResponse."""
+        request = wire_messages.parse(wire_messages.DecodeRequest, data)
+        encoder = self._encoder(request, call)
+        max_ids = self._limits.decode_ids
+
+        def answer(item: pb.TokenIds, result: pb.DecodeResult) -> tuple[InputUsage, int]:
+            if len(item.ids) > max_ids:
+                raise Fault(
+                    "TOO_MANY_IDS",
+                    f"the input has {len(item.ids)} ids, the limit is {max_ids}; send them in smaller parts",
+                    {"limit": max_ids, "got": len(item.ids)},
+                )
+            ids = list(item.ids)
+            if request.as_bytes:
+                utf8 = encoder.decode_bytes(ids, request.skip_special)
+                text = utf8.decode("utf-8", "replace")
+                self._check_response(len(utf8))
+                result.utf8 = utf8
+            else:
+                text = encoder.decode(ids, request.skip_special)
+                utf8 = text.encode()
+                self._check_response(len(utf8))
+                result.text = text
+            label, decided_by = language.label(item.language, utf8 if not request.as_bytes else text.encode())
+            return InputUsage(label, decided_by, len(ids), len(utf8), len(text)), len(utf8)
+
+        response = pb.DecodeResponse(digest=encoder.digest)
+        self._each(call, request.inputs, response.results.add, answer)
+        return response.SerializeToString()
+
+    def count(self, data: bytes, call: Call) -> bytes:
+        """CountRequest → CountResponse."""
+        request = wire_messages.parse(wire_messages.CountRequest, data)
+        encoder = self._encoder(request, call)
+        options = requests.options(request.options, encoder)
+        max_bytes = requests.max_text_bytes(encoder, self._limits)
+        asks_fit = request.HasField("context_size")
+        room = request.context_size - request.reserved_output_tokens
+        limit = request.limit if request.HasField("limit") else None
+        # Whether it fits must be known exactly, so counting goes on to whichever bound is further.
+        walk_to = None if limit is None else min(max(limit, room if asks_fit else 0), _MAX_BUDGET)
+
+        def answer(item: pb.Input, result: pb.CountResult) -> tuple[InputUsage, int]:
+            text = requests.text(item, max_bytes)
+            n_tokens = encoder.count(
+                text.utf8,
+                special=options.special,
+                add_special=options.add_special,
+                invalid=text.invalid,
+                limit=walk_to,
+            )
+            characters = text.utf8.decode("utf-8", "replace")
+            message = result.count
+            message.SetInParent()
+            message.n_tokens = n_tokens
+            message.n_bytes = len(text.utf8)
+            message.n_codepoints = len(characters)
+            message.limit_exceeded = limit is not None and n_tokens > limit
+            if asks_fit:
+                message.fits = n_tokens <= room
+            if request.check_nfc:
+                message.is_nfc = unicodedata.is_normalized("NFC", characters)
+            return _usage_of(text, n_tokens, characters), 0
+
+        response = pb.CountResponse(digest=encoder.digest)
+        self._each(call, request.inputs, response.results.add, answer)
+        return response.SerializeToString()
+
+    def truncate(self, data: bytes, call: Call) -> bytes:
+        """TruncateRequest → TruncateResponse."""
+        request = wire_messages.parse(wire_messages.TruncateRequest, data)
+        encoder = self._encoder(request, call)
+        options = requests.options(request.options, encoder)
+        keep, cut = requests.truncation(request)
+        max_bytes = requests.max_text_bytes(encoder, self._limits)
+
+        def answer(item: pb.Input, result: pb.TruncateResult) -> tuple[InputUsage, int]:
+            text = requests.text(item, max_bytes)
+            kept = encoder.truncate(
+                text.utf8,
+                min(request.max_tokens, _MAX_BUDGET),
+                keep=keep,
+                cut=cut,
+                ids_only=request.ids_only,
+                special=options.special,
+                add_special=options.add_special,
+                invalid=text.invalid,
+            )
+            message = result.truncation
+            message.SetInParent()
+            message.n_tokens = kept.n_tokens
+            message.n_tokens_before = kept.n_tokens_before
+            message.truncated = kept.truncated
+            size = 0
+            if not request.ids_only:
+                message.text = kept.text
+                size += len(kept.text)
+                for start, end in kept.kept:
+                    message.kept.add(start=start, end=end)
+            if request.ids_only or request.return_ids:
+                size += len(kept.ids)
+                self._check_response(size)
+                _extend(message.ids, kept.ids)
+            return _usage_of(text, kept.n_tokens_before), size
+
+        response = pb.TruncateResponse(digest=encoder.digest)
+        self._each(call, request.inputs, response.results.add, answer)
+        return response.SerializeToString()
+
+    def list_tokenizers(self, data: bytes, _call: Call) -> bytes:
+        """ListTokenizersRequest → ListTokenizersResponse."""
+        wire_messages.parse(pb.ListTokenizersRequest, data)
+        tokenizers = [self._info(entry) for entry in self._catalogue.entries()]
+        return pb.ListTokenizersResponse(tokenizers=tokenizers).SerializeToString()
+
+    def get_tokenizer(self, data: bytes, _call: Call) -> bytes:
+        """GetTokenizerRequest → GetTokenizerResponse."""
+        request = wire_messages.parse(wire_messages.GetTokenizerRequest, data)
+        info = self._info(self._catalogue.entry(request.tokenizer))
+        return pb.GetTokenizerResponse(tokenizer=info).SerializeToString()
+
+    def _encoder(self, request: Any, call: Call) -> Encoder:
+        """The encoder a request names, once its number of inputs is known to be within the limit."""
+        call.tokenizer, encoder = self._catalogue.find(request.tokenizer, request.expect_digest)
+        requests.check_inputs(len(request.inputs), self._limits)
+        return encoder
+
+    def _each(
+        self,
+        call: Call,
+        inputs: Iterable[ItemT],
+        add_result: Callable[[], ResultT],
+        answer: Callable[[ItemT, ResultT], tuple[InputUsage, int]],
+    ) -> None:
+        """Answer each input in order.
+
+        `answer` fills the result, and gives what it took and the least size in bytes of what it filled in.
+        """
+        response_bytes = 0
+        for item in inputs:
+            call.check()
+            result = add_result()
+            try:
+                used, size = answer(item, result)
+            except TokenizerError as error:
+                _fail(result, errors.from_core(error), call)
+            except Fault as fault:
+                if fault.reason == "MESSAGE_TOO_LARGE":
+                    raise
+                _fail(result, fault, call)
+            else:
+                call.usage.append(used)
+                response_bytes += size
+                self._check_response(response_bytes)
+
+    def _check_response(self, at_least_bytes: int) -> None:
+        """Stop early where the response is bound to be over the limit; the guard checks its exact size."""
+        if at_least_bytes > self._limits.message_bytes:
+            raise errors.message_too_large("response", at_least_bytes, self._limits.message_bytes)
+
+    def _info(self, entry: Entry) -> pb.TokenizerInfo:
+        config = entry.config
+        info = pb.TokenizerInfo(
+            name=config.name,
+            aliases=config.aliases,
+            state=f"TOKENIZER_STATE_{entry.state.value}",
+            format=config.format,
+            pattern=config.pattern or "",
+            sha256=config.sha256,
+            failure=entry.failure,
+        )
+        if entry.encoder is not None:
+            encoder = entry.encoder
+            info.digest = encoder.digest
+            info.model = encoder.spec.model
+            info.vocab_size = encoder.vocab_size
+            info.splitter = encoder.splitter
+            info.max_text_bytes = requests.max_text_bytes(encoder, self._limits)
+            for token, token_id in sorted(encoder.control_tokens.items(), key=lambda pair: pair[1]):
+                info.control_tokens.add(token=token, id=token_id)
+        return info
+
+
+def _usage_of(text: Text, n_tokens: int, characters: str | None = None) -> InputUsage:
+    """What a text took that the core accepted; `characters` is the text decoded, if that was done already."""
+    if characters is None:
+        characters = text.utf8.decode("utf-8", "replace")
+    sample = text.utf8 if text.invalid == "error" else characters.encode()
+    label, decided_by = language.label(text.language, sample)
+    return InputUsage(label, decided_by, n_tokens, len(text.utf8), len(characters))
+
+
+def _fail(result: ResultT, fault: Fault, call: Call) -> None:
+    result.Clear()
+    result.error.CopyFrom(fault.status())
+    call.input_faults.append(fault.reason)
+
+
+def _extend(field: Any, numbers: Sequence[int] | memoryview) -> None:
+    for start in range(0, len(numbers), _EXTEND_STEP):
+        field.extend(numbers[start : start + _EXTEND_STEP])

@@ -1,0 +1,209 @@
+"""The transport on `grpc.aio`: sockets, channel limits, and calls handed to the methods as raw bytes.
+
+No call holds a thread while its message has not come: `grpc.aio` waits by event, so thousands of calls
+whose body never arrives cost memory and nothing else. Requests below the inline limit are worked off on the
+event loop, larger ones by a small pool of threads whose work releases the GIL. C-core refuses messages
+somewhat over our limit by itself, with the same status code but no reason; the margin lets the guard answer
+the honest mistakes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NoReturn
+
+import grpc
+import grpc.aio
+
+from tokenwire_server import security
+from tokenwire_server.call import Call, CallCancelled, Method
+from tokenwire_server.config import Config, split_address
+from tokenwire_server.errors import ConfigError, Fault
+from tokenwire_server.guard import Guard
+from tokenwire_server.limits import MIB, Limits
+
+SOCKET_NAME = "tokenwire.sock"
+DETAILS_KEY = "grpc-status-details-bin"
+_MARGIN_BYTES = MIB  # How far over the message limit a request still gets an answer with a reason.
+_MAX_SOCKET_PATH_BYTES = 107
+_STATUS_OF_CODE = {code.value[0]: code for code in grpc.StatusCode}
+
+Handler = Callable[[bytes, grpc.aio.ServicerContext[Any, Any]], Awaitable[bytes]]
+
+
+class AioTransport:
+    """One server on the event loop that makes it. `start`, then `stop` once."""
+
+    def __init__(
+        self,
+        config: Config,
+        guard: Guard,
+        service_name: str,
+        methods: Mapping[str, tuple[str, Method]],
+        add_services: Callable[[grpc.aio.Server], None],
+    ) -> None:
+        self._config = config
+        self._guard = guard
+        self._pool = ThreadPoolExecutor(config.limits.encoder_threads, thread_name_prefix="encode")
+        self._server = grpc.aio.server(options=channel_options(config.limits))
+        self._server.add_generic_rpc_handlers((_Handlers(service_name, methods, self._handler),))
+        add_services(self._server)
+        self._socket: Path | None = None
+
+    async def start(self) -> dict[str, str]:
+        """Listen as configured; gives the addresses, `tcp` and `unix`, with their real ports.
+
+        Raises `ConfigError` where an address cannot be had.
+        """
+        addresses = {}
+        config = self._config
+        if config.listen is not None:
+            host, _ = split_address(config.listen)
+            creds = security.credentials(config.tls) if config.tls is not None else None
+            port = self._bind(config.listen, creds)
+            addresses["tcp"] = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if config.unix is not None:
+            self._socket = prepare_socket(config.unix)
+            self._bind(f"unix:{self._socket}", None)
+            addresses["unix"] = f"unix:{self._socket}"
+        await self._server.start()
+        return addresses
+
+    async def stop(self, grace_s: float) -> None:
+        """Close the listeners, give what is still being sent `grace_s`, then cut it off."""
+        await self._server.stop(grace_s)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)
+
+    def _bind(self, address: str, creds: grpc.ServerCredentials | None) -> int:
+        try:
+            if creds is None:
+                return self._server.add_insecure_port(address)
+            return self._server.add_secure_port(address, creds)
+        except RuntimeError:
+            what = "is taken, not on this machine or not permitted"
+            if creds is not None:
+                what += ", or the certificate and key do not belong together"
+            raise ConfigError(f"cannot listen on {address}: it {what}") from None
+
+    def _handler(self, operation: str, method: Method) -> Handler:
+        guard = self._guard
+        inline_bytes = self._config.limits.inline_bytes
+        asks_identity = self._config.tls is not None and self._config.tls.client_ca is not None
+
+        async def handle(request: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
+            call = Call(
+                operation,
+                guard.deadline_s(context.time_remaining()),
+                tuple(context.invocation_metadata() or ()),
+                security.identity(context.auth_context()) if asks_identity else "",
+            )
+            inline = len(request) < inline_bytes
+            try:
+                ticket = guard.admit(operation, len(request), queued=not inline)
+                if inline:
+                    try:
+                        return guard.run(method, request, call)
+                    finally:
+                        ticket.release()
+                work = self._pool.submit(guard.run, method, request, call)
+                # The ticket goes back when the work ends, which may be after the caller has gone.
+                work.add_done_callback(lambda _: ticket.release())
+                try:
+                    return await asyncio.wrap_future(work)
+                except asyncio.CancelledError:
+                    call.cancelled = True
+                    raise
+            except Fault as fault:
+                return await abort(context, fault)
+            except CallCancelled:
+                raise asyncio.CancelledError from None
+
+        return handle
+
+
+class _Handlers(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # it takes none when it runs
+    """Finds the handler of a method; an unknown method of our service is refused with a reason."""
+
+    def __init__(
+        self,
+        service_name: str,
+        methods: Mapping[str, tuple[str, Method]],
+        make: Callable[[str, Method], Handler],
+    ) -> None:
+        self._prefix = f"/{service_name}/"
+        self._handlers = {
+            self._prefix + name: grpc.unary_unary_rpc_method_handler(make(operation, method))
+            for name, (operation, method) in methods.items()
+        }
+        self._unknown = grpc.unary_unary_rpc_method_handler(_refuse_method)
+
+    def service(self, details: grpc.HandlerCallDetails) -> Any:
+        """The handler for a call, or None for a service that is not ours."""
+        handler = self._handlers.get(details.method)
+        return self._unknown if handler is None and details.method.startswith(self._prefix) else handler
+
+
+async def _refuse_method(_request: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
+    return await abort(
+        context,
+        Fault("NOT_SUPPORTED", "this version of the service has no such method; ask for its reflection"),
+    )
+
+
+async def abort(context: grpc.aio.ServicerContext[Any, Any], fault: Fault) -> NoReturn:
+    """End the call with the fault's status, its message in the clear and its details in the trailer."""
+    await context.abort(
+        _STATUS_OF_CODE[fault.code],
+        fault.message,
+        ((DETAILS_KEY, fault.status().SerializeToString()),),
+    )
+
+
+def channel_options(limits: Limits) -> list[tuple[str, int]]:
+    """The channel arguments of the server: what a stranger may take, and when connections close."""
+    return [
+        ("grpc.max_receive_message_length", limits.message_bytes + _MARGIN_BYTES),
+        ("grpc.max_send_message_length", limits.message_bytes + _MARGIN_BYTES),
+        ("grpc.max_concurrent_streams", limits.streams_per_connection),
+        ("grpc.max_metadata_size", limits.metadata_bytes // 2),
+        ("grpc.absolute_max_metadata_size", limits.metadata_bytes),
+        ("grpc.max_allowed_incoming_connections", limits.connections),
+        ("grpc.max_connection_idle_ms", int(limits.connection_idle_s * 1000)),
+        ("grpc.max_connection_age_ms", int(limits.connection_age_s * 1000)),
+        ("grpc.max_connection_age_grace_ms", int(limits.connection_age_grace_s * 1000)),
+        ("grpc.http2.max_ping_strikes", 2),
+        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.so_reuseport", 0),
+    ]
+
+
+def prepare_socket(folder: Path) -> Path:
+    """The path of the unix socket in `folder`, made where missing; a socket nobody listens on is removed.
+
+    Raises `ConfigError` where another server listens there, or the place is not usable.
+    """
+    path = folder.resolve() / SOCKET_NAME
+    if len(os.fsencode(path)) > _MAX_SOCKET_PATH_BYTES:
+        raise ConfigError(
+            f"the path of a unix socket has at most {_MAX_SOCKET_PATH_BYTES} bytes; use a shorter folder"
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.path.lexists(path):
+            if not stat.S_ISSOCK(os.lstat(path).st_mode):
+                raise ConfigError(f"{path} is there and is no socket; remove it, or use another folder")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                if probe.connect_ex(str(path)) == 0:
+                    raise ConfigError(f"another server listens on {path}; stop it, or use another folder")
+            path.unlink()
+    except OSError as error:
+        raise ConfigError(f"cannot use {folder} for the unix socket: {error.strerror}") from None
+    return path
