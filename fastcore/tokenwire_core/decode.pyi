@@ -1,0 +1,13 @@
+from collections.abc import Iterable
+from typing import SupportsIndex
+
+from tokenwire_core.vocab import Vocab
+
+def decode_ids(vocab: Vocab, ids: Iterable[SupportsIndex], skip_special: bool) -> bytes: ...
+
+class Decoder:
+    """Text of ids that arrive bit by bit."""
+
+    def __init__(self, vocab: Vocab, skip_special: bool = False) -> None: ...
+    def push(self, ids: Iterable[SupportsIndex]) -> str: ...
+    def flush(self) -> str: ...
