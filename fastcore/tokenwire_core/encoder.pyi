@@ -2,27 +2,12 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from tokenwire_core.decode import Decoder
+from tokenwire_core.encoding import Encoding
 from tokenwire_core.segment import Segment, SpecialPolicy
 from tokenwire_core.spec import TokenizerSpec
+from tokenwire_core.truncate import Truncation
 
 InvalidPolicy = Literal["error", "replace"]
-OffsetUnit = Literal["byte", "codepoint", "utf16"]
-
-class Encoding:
-    """The ids of one text, and where they stand in it."""
-
-    @property
-    def ids(self) -> list[int]: ...
-    @property
-    def ids_u32(self) -> memoryview: ...
-    @property
-    def n_bytes(self) -> int: ...
-    def __len__(self) -> int: ...
-    def offsets(
-        self, unit: OffsetUnit = "byte", reference: bool = False
-    ) -> list[tuple[int, int]]: ...
-    def partial_tokens(self) -> list[int]: ...
-    def token_bytes(self) -> list[bytes]: ...
 
 class Encoder:
     """A compiled tokenizer: immutable, and safe to use from many threads at once."""
@@ -52,7 +37,9 @@ class Encoder:
         invalid: InvalidPolicy = "error",
         limit: int | None = None,
     ) -> int: ...
-    def find_control_tokens(self, text: str | bytes) -> list[tuple[str, int, int, int]]: ...
+    def find_control_tokens(
+        self, text: str | bytes, invalid: InvalidPolicy = "error"
+    ) -> list[tuple[str, int, int, int]]: ...
     def decode(
         self, ids: Sequence[int], skip_special: bool = False, reference: bool = False
     ) -> str: ...
@@ -68,7 +55,7 @@ class Encoder:
         special: SpecialPolicy = "text",
         add_special: bool = False,
         invalid: InvalidPolicy = "error",
-    ) -> "Truncation": ...
+    ) -> Truncation: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -80,8 +67,8 @@ class Encoder:
     @property
     def spec(self) -> TokenizerSpec: ...
     @property
+    def n_unreachable(self) -> int: ...
+    @property
     def splitter(self) -> Literal["compiled", "regex"]: ...
     @property
     def max_text_bytes(self) -> int | None: ...
-
-from tokenwire_core.truncate import Truncation as Truncation

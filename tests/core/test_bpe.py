@@ -1,0 +1,83 @@
+"""Merging equals its definition, for any vocabulary and any length of piece."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.made_up import encoder
+
+# Few letters and many entries, so that merges compete, overlap and get in each other's way.
+letters = st.text("ab", min_size=2, max_size=8)
+vocabularies = st.lists(letters, min_size=1, max_size=40, unique=True)
+
+
+def by_definition(tokens: list[bytes], piece: bytes) -> list[int]:
+    """Merge the adjacent pair of lowest rank, leftmost first, until there is none."""
+    rank = {bytes([byte]): byte for byte in range(256)} | {token: 256 + i for i, token in enumerate(tokens)}
+    if piece in rank:
+        return [rank[piece]]
+    parts = [piece[i : i + 1] for i in range(len(piece))]
+    while True:
+        pairs = [
+            (rank[left + right], i)
+            for i, (left, right) in enumerate(itertools.pairwise(parts))
+            if left + right in rank
+        ]
+        if not pairs:
+            return [rank[part] for part in parts]
+        _, i = min(pairs)
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+
+
+@given(vocabularies, st.text("ab", min_size=1, max_size=120))
+def test_merging_equals_its_definition(tokens: list[str], text: str) -> None:
+    """Ids equal the naive merge loop, also where ranks do not grow with length and entries are unreachable."""
+    utf8 = [token.encode() for token in tokens]
+    assert encoder(utf8).encode(text).ids == by_definition(utf8, text.encode())
+
+
+@given(vocabularies)
+def test_an_unreachable_entry_appears_only_as_a_whole_piece(tokens: list[str]) -> None:
+    """`n_unreachable` counts the entries that the definition does not build from their own bytes."""
+    utf8 = [token.encode() for token in tokens]
+    unreachable = 0
+    for i, token in enumerate(utf8):
+        others = [b"\xff" * 99 if j == i else other for j, other in enumerate(utf8)]
+        # Without its own entry the merge must stop at two parts for the entry's own merge to be the last one.
+        unreachable += len(by_definition(others, token)) != 2
+    assert encoder(utf8).n_unreachable == unreachable
+
+
+def test_an_entry_no_merges_lead_to() -> None:
+    """`xyz` without `xy` or `yz` is found whole and never inside a longer piece."""
+    enc = encoder([b"xyz"])
+    assert enc.encode("xyz").ids == [256]
+    assert enc.encode("wxyz").ids == list(b"wxyz")
+    assert enc.n_unreachable == 1
+
+
+def test_a_vocabulary_past_the_ids_of_18_bits() -> None:
+    """Ids above 262,144 merge, decode and count like any other."""
+    tokens = [b"%06x" % i for i in range(300_000)]
+    pairs = [bytes(pair) for pair in itertools.product(b"0123456789abcdef", repeat=2)]
+    fours = [left + right for left in pairs for right in pairs]
+    entries = pairs + fours + tokens
+    enc = encoder(entries)
+    last = 255 + len(entries)
+    assert enc.vocab_size == last + 1
+    assert enc.encode("0493df").ids == [last]
+    assert enc.decode([last]) == "0493df"
+    for text in ("0493df0493de", "x0493dfx", "x040404x"):
+        assert enc.encode(text).ids == by_definition(entries, text.encode())
+    assert enc.encode("x040404x").ids == [ord("x"), last - 299_999 + 0x040404, ord("x")]
+
+
+@given(st.text("ab", min_size=1, max_size=12), st.integers(1, 400))
+def test_repetition_merges_the_same_by_scan_and_by_heap(unit: str, times: int) -> None:
+    """Runs of any length, which the two merge algorithms share between them, equal the definition."""
+    tokens = [b"ab", b"ba", b"aa", b"abab", b"aaa", b"bb", b"abaa", b"aaaa"]
+    text = (unit * times)[:600]
+    assert encoder(tokens).encode(text).ids == by_definition(tokens, text.encode())
