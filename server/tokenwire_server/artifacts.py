@@ -16,7 +16,7 @@ import stat
 from pathlib import Path
 
 import tokenwire_core
-from tokenwire_core.encoder import Encoder
+from tokenwire_core import Encoder
 from tokenwire_core.errors import ArtifactError, TokenizerError
 
 from tokenwire_server.manifest import TokenizerConfig

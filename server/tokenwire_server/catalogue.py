@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tokenwire_core.encoder import Encoder
+from tokenwire_core import Encoder
 
 from tokenwire_server import logs, models
 from tokenwire_server.artifacts import ProofError

@@ -8,14 +8,15 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from tokenwire.v1 import tokenizer_pb2 as pb
-from tokenwire_core.encoder import Encoder, InvalidPolicy, OffsetUnit
-from tokenwire_core.segment import SpecialPolicy
+from tokenwire_core import Encoder, SpecialPolicy
 
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import Limits
 from tokenwire_server.wire_messages import text_bytes
 
 WordT = TypeVar("WordT")
+InvalidPolicy = Literal["error", "replace"]
+OffsetUnit = Literal["byte", "codepoint", "utf16"]
 
 _SPECIAL: Mapping[int, Literal["text", "allow", "reject"]] = MappingProxyType(
     {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from tokenwire.v1 import tokenizer_pb2 as pb
-from tokenwire_core.encoder import Encoder
+from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
 from tokenwire_server import errors, language, requests, wire_messages
