@@ -76,7 +76,9 @@ mutated_lines = st.builds(
     st.integers(0, 110),
     st.text(code_points, max_size=3),
 )
-runs = st.builds(lambda unit, times: unit * times, st.text(code_points, min_size=1, max_size=2), st.integers(2, 60))
+runs = st.builds(
+    lambda unit, times: unit * times, st.text(code_points, min_size=1, max_size=2), st.integers(2, 60)
+)
 
 _texts = st.one_of(
     st.text(code_points, max_size=60),

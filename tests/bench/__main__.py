@@ -23,7 +23,9 @@ TOKENIZERS = ("cl100k_base", "o200k_base")
 def machine() -> str:
     """The processor's own name, where the system tells it."""
     information = Path("/proc/cpuinfo")
-    match = re.search(r"^model name\s*: (.*)$", information.read_text(), re.M) if information.exists() else None
+    match = (
+        re.search(r"^model name\s*: (.*)$", information.read_text(), re.M) if information.exists() else None
+    )
     return match[1] if match else platform.machine()
 
 
@@ -31,7 +33,9 @@ def table(results: list[Result], where: str) -> str:
     """A Markdown table with a column per tokenizer and kind: how many times as fast as tiktoken."""
     columns = list(dict.fromkeys((r.tokenizer, r.kind) for r in results))
     cells = {(r.workload, r.tokenizer, r.kind): f"{r.ratio:.1f}" for r in results}
-    lines = ["| times as fast as tiktoken | " + " | ".join(f"{name}, {kind}" for name, kind in columns) + " |"]
+    lines = [
+        "| times as fast as tiktoken | " + " | ".join(f"{name}, {kind}" for name, kind in columns) + " |"
+    ]
     lines.append("|---" * (len(columns) + 1) + "|")
     for workload in dict.fromkeys(r.workload for r in results):
         lines.append(f"| {workload} | " + " | ".join(cells[workload, *column] for column in columns) + " |")

@@ -58,9 +58,13 @@ class Race:
         )
         fresh = [documents(text, N_DOCUMENTS * (1 + i), N_DOCUMENTS) for i in range(N_ROUNDS)]
         return [
-            self._measure("list of ids, repeated 4 KB documents", kind, *lists, [same] * N_ROUNDS, repeat=True),
+            self._measure(
+                "list of ids, repeated 4 KB documents", kind, *lists, [same] * N_ROUNDS, repeat=True
+            ),
             self._measure("list of ids, new 4 KB documents", kind, *lists, fresh, repeat=False),
-            self._measure("list of ids, 40-byte strings", kind, *lists, [short_strings(same)] * N_ROUNDS, repeat=True),
+            self._measure(
+                "list of ids, 40-byte strings", kind, *lists, [short_strings(same)] * N_ROUNDS, repeat=True
+            ),
             self._measure("count, repeated 4 KB documents", kind, *counts, [same] * N_ROUNDS, repeat=True),
         ]
 

@@ -46,7 +46,9 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _from_corpora(folder: Path) -> dict[str, str]:
-    corpora = {p.name.split(".")[0]: lzma.decompress(p.read_bytes()).decode() for p in sorted(folder.glob("*.xz"))}
+    corpora = {
+        p.name.split(".")[0]: lzma.decompress(p.read_bytes()).decode() for p in sorted(folder.glob("*.xz"))
+    }
     languages = [text for name, text in corpora.items() if name not in NO_LANGUAGE]
     longest = max(map(len, languages))
     mixed = "".join(

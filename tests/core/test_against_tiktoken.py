@@ -89,7 +89,9 @@ def test_any_text(name: str, text: str) -> None:
 def test_any_ids(name: str, data: st.DataObject) -> None:
     """Ids that come from no text decode to what tiktoken makes of them, ill-formed UTF-8 included."""
     encoder, reference = ours(name), theirs(name)
-    known = st.sampled_from(sorted({*reference._mergeable_ranks.values(), *reference._special_tokens.values()}))
+    known = st.sampled_from(
+        sorted({*reference._mergeable_ranks.values(), *reference._special_tokens.values()})
+    )
     ids = data.draw(st.lists(known, max_size=30))
     assert encoder.decode_bytes(ids) == reference.decode_bytes(ids)
     assert encoder.decode(ids) == reference.decode(ids)

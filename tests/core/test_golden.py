@@ -50,13 +50,17 @@ class TestGolden:
 
     def test_ids_with_control_tokens_allowed(self, name: str) -> None:
         """Under `allow` a control token's spelling becomes its id."""
-        assert different(name, lambda e, row: (e.encode(row["text"], special="allow").ids, row["ids_special"])) == []
+        assert (
+            different(name, lambda e, row: (e.encode(row["text"], special="allow").ids, row["ids_special"]))
+            == []
+        )
 
     def test_counts(self, name: str) -> None:
         """count is the number of ids, for each policy."""
         assert different(name, lambda e, row: (e.count(row["text"]), row["count"])) == []
         assert (
-            different(name, lambda e, row: (e.count(row["text"], special="allow"), len(row["ids_special"]))) == []
+            different(name, lambda e, row: (e.count(row["text"], special="allow"), len(row["ids_special"])))
+            == []
         )
 
     def test_token_bytes(self, name: str) -> None:

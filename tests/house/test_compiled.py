@@ -57,9 +57,7 @@ def test_cython_has_nothing_to_say(module: str, tmp_path: Path) -> None:
 def test_a_planted_hint_is_seen(tmp_path: Path) -> None:
     """A function that takes the GIL after each call is reported."""
     source = tmp_path / "planted.pyx"
-    source.write_text(
-        "cdef void work() nogil:\n    pass\n\ncpdef run():\n    with nogil:\n        work()\n"
-    )
+    source.write_text("cdef void work() nogil:\n    pass\n\ncpdef run():\n    with nogil:\n        work()\n")
     assert COMPLAINT.search(compile_to_c(source, tmp_path))
 
 
@@ -77,13 +75,10 @@ def test_stubs_tell_the_truth(tmp_path: Path) -> None:
     assert modules
     allowed = tmp_path / "allowed"
     allowed.write_text(STUBTEST_ALLOWED)
+    command = [sys.executable, "-m", "mypy.stubtest", "--mypy-config-file", str(ROOT / "pyproject.toml")]
+    command += ["--allowlist", str(allowed), "--ignore-unused-allowlist", *modules]
+    roots = {"PYTHONPATH": os.pathsep.join(("fastcore", "server", "clients/python"))}
     answer = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "--mypy-config-file", ROOT / "pyproject.toml"]
-        + ["--allowlist", allowed, "--ignore-unused-allowlist", *modules],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(("fastcore", "server", "clients/python"))},
-        capture_output=True,
-        text=True,
-        timeout=300,
+        command, cwd=ROOT, env={**os.environ, **roots}, capture_output=True, text=True, timeout=300
     )
     assert answer.returncode == 0, answer.stdout + answer.stderr

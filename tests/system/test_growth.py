@@ -28,10 +28,14 @@ def instructions(name: str) -> dict[str, dict[int, int]]:
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True, timeout=60)
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
         command += [sys.executable, "-m", "tests.system.growth_driver", name, library, str(LARGEST_BYTES)]
-        path = os.pathsep.join(map(str, (ROOT, ROOT / "fastcore", ROOT / "server", ROOT / "clients" / "python")))
+        path = os.pathsep.join(
+            map(str, (ROOT, ROOT / "fastcore", ROOT / "server", ROOT / "clients" / "python"))
+        )
         # One hash seed, or dictionaries would lie differently from run to run.
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
-        answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
+        answer = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900
+        )
         assert answer.returncode == 0, answer.stderr[-2000:]
         counted: dict[str, dict[int, int]] = {}
         for file in Path(folder).glob("out.*"):
