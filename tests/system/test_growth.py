@@ -25,7 +25,7 @@ def instructions(name: str) -> dict[str, dict[int, int]]:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "marks.so"
         source = ROOT / "tests" / "system" / "growth_marks.c"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True, timeout=60)
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)], check=True, timeout=60)
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
         command += [sys.executable, "-m", "tests.system.growth_driver", name, library, str(LARGEST_BYTES)]
         path = os.pathsep.join(

@@ -72,7 +72,7 @@ def test_prometheus_sees_tokens_by_language() -> None:
     """After a mixed request the scraped counters hold its tokens under the languages of its inputs."""
     texts = {"ko": "짧은 한국어 글입니다.", "el": "Ένα σύντομο ελληνικό κείμενο.", "und": "A short text."}
     with running_service() as service, tokenwire.Client(service.address) as client:
-        n_tokens = client.count("o200k_base", list(texts.values()))
+        n_tokens = [client.count("o200k_base", text) for text in texts.values()]
         with prometheus(service.http_address) as address:
             assert value_once_it_is(address, 'up{job="tokenwire"}', 1.0) == 1.0
             for language, expected in zip(texts, n_tokens, strict=True):
