@@ -22,8 +22,6 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-import prometheus_client
-
 from tokenwire_server import artifacts, logs
 from tokenwire_server.catalogue import Catalogue, State
 from tokenwire_server.config import Config
@@ -175,7 +173,6 @@ async def _follow(
 
 
 def _process(config: Config) -> Process:
-    prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
     prove = functools.partial(artifacts.prove, max_bytes=config.limits.artifact_bytes)
     catalogue = Catalogue(config.tokenizers, prove)
     return Process(config, catalogue, Meter([item.name for item in config.tokenizers]))

@@ -21,6 +21,8 @@ from tokenwire_core.errors import ArtifactError, TokenizerError
 
 from tokenwire_server.manifest import TokenizerConfig
 
+_XZ_MEMORY_BYTES = 128 << 20  # The strongest preset asks for 65 MiB.
+
 
 class ProofError(Exception):
     """A tokenizer could not be proven. `reason` is one of the core's `ArtifactError` reasons, or of these:
@@ -106,7 +108,7 @@ def _compare(data: bytes, pin: str, what: str) -> None:
 
 
 def _decompress(data: bytes, max_bytes: int) -> bytes:
-    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=max_bytes)
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
     try:
         plain = decompressor.decompress(data, max_length=max_bytes + 1)
     except lzma.LZMAError:

@@ -135,11 +135,15 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
         limits=Limits(**limits),
         tokenizers=tokenizers,
     )
-    _check_exposure(config)
+    _check(config)
     return config
 
 
-def _check_exposure(config: Config) -> None:
+def _check(config: Config) -> None:
+    if config.limits.queue_bytes < config.limits.message_bytes:
+        raise ConfigError(
+            "limit `queue_bytes` must be at least `message_bytes`: a message must fit into the queue"
+        )
     if config.listen is None and config.unix is None:
         raise ConfigError("nothing to listen on: set `listen`, `unix` or both")
     exposed = {"http": config.http}

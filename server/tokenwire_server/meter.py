@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
 from tokenwire_server import language
@@ -20,6 +20,9 @@ from tokenwire_server.errors import CODES
 TEXT_OPERATIONS = ("encode", "decode", "count", "truncate")
 """The operations that compute tokens."""
 OPERATIONS = (*TEXT_OPERATIONS, "list_tokenizers", "get_tokenizer")
+
+# A `_created` beside every series would double the exposition. The library has this switch for the process alone.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _TOKEN_BUCKETS = tuple(4**power for power in range(1, 13))
 _SECOND_BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

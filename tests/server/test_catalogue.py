@@ -1,0 +1,154 @@
+"""The catalogue: names, digests, states, and failures that stay where they are."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from pathlib import Path
+
+import pytest
+from tokenwire_core import Encoder
+from tokenwire_server import artifacts, manifest
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.catalogue import Catalogue, State
+from tokenwire_server.errors import Fault
+from tokenwire_server.manifest import TokenizerConfig
+
+from tests.server import made_up
+
+PROVE = functools.partial(artifacts.prove, max_bytes=1 << 20)
+
+
+@pytest.fixture
+def configs(tmp_path: Path) -> tuple[TokenizerConfig, ...]:
+    """Two good tokenizers, one of them named for a public tokenizer, around a bad one."""
+    path = made_up.manifest(
+        tmp_path,
+        made_up.table(tmp_path, extra='aliases = ["small"]'),
+        made_up.table(tmp_path, "bad", sha256="0" * 64),
+        made_up.table(tmp_path, "cl100k_base"),
+    )
+    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], tmp_path)
+
+
+def fault_of(catalogue: Catalogue, name: str, digest: str = "") -> Fault:
+    with pytest.raises(Fault) as caught:
+        catalogue.find(name, digest)
+    return caught.value
+
+
+def test_a_name_an_alias_and_a_model_find_their_tokenizer(configs: tuple[TokenizerConfig, ...]) -> None:
+    """Each kind of name gives the configured tokenizer it stands for."""
+    catalogue = Catalogue(configs, PROVE)
+    catalogue.load()
+    for name, found in (("tiny", "tiny"), ("small", "tiny"), ("gpt-4", "cl100k_base")):
+        assert catalogue.find(name)[0] == found
+
+
+@pytest.mark.case("BR-214")
+@pytest.mark.parametrize(
+    ("name", "reason", "says"),
+    [
+        ("", "INVALID_REQUEST", "no tokenizer is named"),
+        ("tinny", "UNKNOWN_TOKENIZER", "tiny"),
+        ("gpt-4o-", "TOKENIZER_NOT_LOADED", "o200k_base"),
+        ("p50k_base", "TOKENIZER_NOT_LOADED", "p50k_base"),
+        ("gpt-4oo", "UNKNOWN_TOKENIZER", "gpt-4o"),
+        ("x" * 100_000, "UNKNOWN_TOKENIZER", "tiny"),
+    ],
+)
+def test_no_name_falls_back_to_another_tokenizer(
+    configs: tuple[TokenizerConfig, ...], name: str, reason: str, says: str
+) -> None:
+    """A name that stands for nothing served here is refused, and the message says what is near or needed."""
+    catalogue = Catalogue(configs, PROVE)
+    catalogue.load()
+    fault = fault_of(catalogue, name)
+    assert fault.reason == reason
+    assert says in fault.message
+
+
+def test_an_expected_digest_is_held_to(configs: tuple[TokenizerConfig, ...]) -> None:
+    """The tokenizer's own digest passes, another is refused with the one in force."""
+    catalogue = Catalogue(configs, PROVE)
+    catalogue.load()
+    digest = catalogue.find("tiny")[1].digest
+    assert catalogue.find("tiny", digest)[0] == "tiny"
+    fault = fault_of(catalogue, "tiny", "0" * 64)
+    assert (fault.reason, fault.metadata["digest"]) == ("DIGEST_MISMATCH", digest)
+
+
+@pytest.mark.case("BR-275")
+def test_calls_are_answered_while_a_tokenizer_loads(configs: tuple[TokenizerConfig, ...]) -> None:
+    """While a load hangs, its tokenizer is not ready, others answer, and nothing waits."""
+    loading, finish = threading.Event(), threading.Event()
+
+    def prove(config: TokenizerConfig) -> Encoder:
+        if config.name == "cl100k_base":
+            loading.set()
+            assert finish.wait(60)
+        return PROVE(config)
+
+    catalogue = Catalogue(configs, prove)
+    catalogue.start_loading()
+    assert loading.wait(60)
+    assert fault_of(catalogue, "cl100k_base").reason == "TOKENIZER_NOT_READY"
+    assert catalogue.find("tiny")[0] == "tiny"
+    assert not catalogue.all_ready()
+    finish.set()
+    assert catalogue.settled.wait(60)
+    assert catalogue.find("cl100k_base")[0] == "cl100k_base"
+
+
+@pytest.mark.case("BR-275")
+def test_a_failed_load_is_remembered_and_never_tried_again(configs: tuple[TokenizerConfig, ...]) -> None:
+    """A thousand calls for a tokenizer that failed load nothing."""
+    tried: list[str] = []
+
+    def prove(config: TokenizerConfig) -> Encoder:
+        tried.append(config.name)
+        return PROVE(config)
+
+    catalogue = Catalogue(configs, prove)
+    catalogue.load()
+    for _ in range(1000):
+        fault = fault_of(catalogue, "bad")
+    assert fault.reason == "TOKENIZER_NOT_READY"
+    assert "SHA256_MISMATCH" in fault.message
+    assert tried == ["tiny", "bad", "cl100k_base"]
+
+
+def test_one_failure_takes_no_other_tokenizer_down(configs: tuple[TokenizerConfig, ...]) -> None:
+    """A tokenizer that cannot be proven, and even a loader that breaks, leave the others READY."""
+
+    def prove(config: TokenizerConfig) -> Encoder:
+        if config.name == "tiny":
+            raise ZeroDivisionError
+        return PROVE(config)
+
+    catalogue = Catalogue(configs, prove)
+    catalogue.load()
+    assert [entry.state for entry in catalogue.entries()] == [State.FAILED, State.FAILED, State.READY]
+    assert catalogue.settled.is_set()
+    assert not catalogue.all_ready()
+    assert catalogue.entries()[0].failure == "INTERNAL: ZeroDivisionError"
+
+
+def test_listeners_hear_of_each_change(configs: tuple[TokenizerConfig, ...]) -> None:
+    """A listener is called after each tokenizer, and once all are settled."""
+
+    def prove(_config: TokenizerConfig) -> Encoder:
+        raise ProofError("EMPTY", "empty")
+
+    catalogue = Catalogue(configs, prove)
+    seen: list[tuple[int, bool]] = []
+    catalogue.on_change(
+        lambda: seen.append(
+            (
+                sum(entry.state is State.FAILED for entry in catalogue.entries()),
+                catalogue.settled.is_set(),
+            )
+        )
+    )
+    catalogue.load()
+    assert seen == [(1, False), (2, False), (3, False), (3, True)]

@@ -1,0 +1,180 @@
+"""Configuration: the precedence of its sources, and every refusal by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tokenwire_server import config, limits
+from tokenwire_server.config import Config
+from tokenwire_server.errors import ConfigError
+
+from tests.server import made_up
+
+
+def load(path: Path | None = None, environment: dict[str, str] | None = None, **flags: object) -> Config:
+    """`config.load` with `__` in flags for the dot."""
+    given: dict[str, object] = {name.replace("__", "."): value for name, value in flags.items()}
+    return config.load({"config": path, **given}, environment or {})
+
+
+def test_the_defaults_serve_the_embedded_tokenizers_on_loopback() -> None:
+    """With nothing set, both embedded tokenizers are served on this machine alone."""
+    loaded = load()
+    assert [item.name for item in loaded.tokenizers] == ["o200k_base", "cl100k_base"]
+    assert (loaded.listen, loaded.http, loaded.unix) == ("127.0.0.1:50051", "127.0.0.1:9464", None)
+    assert loaded.limits == limits.Limits()
+
+
+@pytest.mark.parametrize("n_sources", range(1, 5))
+def test_a_later_source_wins(tmp_path: Path, n_sources: int) -> None:
+    """Defaults give way to the file, the file to the environment, the environment to flags."""
+    path = made_up.manifest(tmp_path, 'listen = "127.0.0.1:1"', "[limits]", "inputs = 1")
+    environment = {"TOKENWIRE_SERVE_LISTEN": "127.0.0.1:2", "TOKENWIRE_SERVE_LIMITS_INPUTS": "2"}
+    flags: dict[str, object] = {"listen": "127.0.0.1:3", "limits__inputs": "3"}
+    loaded = load(
+        path if n_sources > 1 else None,
+        environment if n_sources > 2 else {},
+        **(flags if n_sources > 3 else {}),
+    )
+    expected = [("127.0.0.1:50051", 4096), ("127.0.0.1:1", 1), ("127.0.0.1:2", 2), ("127.0.0.1:3", 3)]
+    assert (loaded.listen, loaded.limits.inputs) == expected[n_sources - 1]
+
+
+def test_each_key_is_decided_by_itself(tmp_path: Path) -> None:
+    """A flag for one key leaves the file's other keys standing."""
+    path = made_up.manifest(tmp_path, 'listen = "127.0.0.1:1"', 'http = ""')
+    loaded = load(path, listen="127.0.0.1:3")
+    assert (loaded.listen, loaded.http) == ("127.0.0.1:3", None)
+
+
+def test_the_file_can_be_named_in_the_environment(tmp_path: Path) -> None:
+    """TOKENWIRE_SERVE_CONFIG names the file where no flag does."""
+    path = made_up.manifest(tmp_path, 'http = ""')
+    assert load(environment={"TOKENWIRE_SERVE_CONFIG": str(path)}).http is None
+
+
+def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
+    """TLS files and the socket folder are found beside the file, whatever the working directory."""
+    path = made_up.manifest(tmp_path, 'unix = "run"', "[tls]", 'cert = "c.pem"', 'key = "/k.pem"')
+    loaded = load(path)
+    assert loaded.unix == tmp_path / "run"
+    assert loaded.tls is not None
+    assert (loaded.tls.cert, loaded.tls.key) == (tmp_path / "c.pem", Path("/k.pem"))
+
+
+def test_own_tokenizers_replace_the_embedded_ones(tmp_path: Path) -> None:
+    """A manifest that lists tokenizers serves those alone, unless it names embedded ones too."""
+    table = made_up.table(tmp_path)
+    assert [item.name for item in load(made_up.manifest(tmp_path, table)).tokenizers] == ["tiny"]
+    both = load(made_up.manifest(tmp_path, 'embedded = ["cl100k_base"]', table))
+    assert [item.name for item in both.tokenizers] == ["cl100k_base", "tiny"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [("16KiB", 16384), (" 2 MiB", 2 << 20), (7, 7), ("7", 7)])
+def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
+    """A limit is a number, or one with KiB, MiB or GiB."""
+    assert load(limits__text_bytes=value).limits.text_bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('lisen = "x"', "did you mean 'listen'"),
+        ("[limits]\ntext_byte = 1", "did you mean 'limits.text_bytes'"),
+        ("[limits]\ntext_bytes = 0", "more than 0"),
+        ("[limits]\ntext_bytes = true", "whole number"),
+        ('[limits]\ntext_bytes = "many"', "whole number"),
+        ('[limits]\ninputs = "1.5"', "whole number"),
+        ('[limits]\nqueue_bytes = "1KiB"', "queue_bytes"),
+        ("[tls]\ncert = 'a'", "both tls.cert and tls.key"),
+        ('listen = "nowhere"', "host:port"),
+        ('listen = "127.0.0.1:99999"', "port"),
+        ('listen = "::1:50051"', "host:port"),
+        ("listen = 5", "must be a string"),
+        ('listen = ""', "nothing to listen on"),
+        ('listen = "0.0.0.0:50051"', "plain text beyond"),
+        ('listen = "tokenwire.example:50051"', "plain text beyond"),
+        ('http = "[::]:9464"', "plain text beyond"),
+        ('allow_plaintext = "maybe"', "true or false"),
+        ('embedded = ["o200k"]', "did you mean 'o200k_base'"),
+        ("embedded = []", "no tokenizer to serve"),
+        ("embedded = 5", "list of names"),
+        ("tokenizer = 5", "[[tokenizer]]"),
+        ("listen = ", "not TOML"),
+    ],
+)
+def test_a_mistake_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    """Each mistake in the file is refused with the key and what would do."""
+    with pytest.raises(ConfigError) as caught:
+        load(made_up.manifest(tmp_path, text))
+    assert message in str(caught.value)
+
+
+def test_plain_text_beyond_loopback_needs_the_switch() -> None:
+    """The switch, and nothing else, opens plain text to other machines; TLS needs none for gRPC."""
+    assert load(listen="0.0.0.0:1", allow_plaintext=True).listen == "0.0.0.0:1"
+    assert load(listen="0.0.0.0:1", tls__cert="c", tls__key="k").listen == "0.0.0.0:1"
+    for address in ("127.8.8.8:1", "localhost:1", "[::1]:1"):
+        assert load(listen=address, http=address).listen == address
+
+
+def test_unknown_variables_are_refused_and_those_of_others_left_alone() -> None:
+    """A misspelt TOKENWIRE_SERVE_ variable is refused; the names Kubernetes makes for a service are not ours."""
+    with pytest.raises(ConfigError, match="did you mean 'LISTEN'"):
+        load(environment={"TOKENWIRE_SERVE_LISTN": "127.0.0.1:1"})
+    assert load(environment={"TOKENWIRE_SERVICE_HOST": "10.0.0.1", "TOKENWIRE_PORT": "tcp://x"}) == load()
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    """A configuration that is not there is an error, never the defaults."""
+    with pytest.raises(ConfigError, match="cannot read"):
+        load(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('name = "tiny"', 'name = ""'), "`name`"),
+        (('name = "tiny"', 'name = "ti ny"'), "letters"),
+        (('format = "tiktoken"', 'format = "tiktokens"'), "did you mean 'tiktoken'"),
+        (("sha256", "sha265"), "did you mean 'sha256'"),
+        (('sha256 = "', 'sha256 = "A'), "64 lower-case hex"),
+        (("= 300", '= "300"'), "spelling = id"),
+        (("= 300", "= -1"), "spelling = id"),
+        (("= 300", "= true"), "spelling = id"),
+    ],
+)
+def test_a_mistake_in_a_table_is_refused_by_name(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    """Each mistake in a [[tokenizer]] table is refused with the table and the key."""
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path).replace(*change))
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert message in str(caught.value)
+    assert "[[tokenizer]] 1" in str(caught.value)
+
+
+@pytest.mark.case("BR-256")
+@pytest.mark.parametrize("file", ["/etc/hostname", "../x", "a/../../x", "..\\\\x"])
+def test_a_path_may_not_leave_the_folder_by_its_spelling(tmp_path: Path, file: str) -> None:
+    """Absolute paths and `..` are refused before anything is opened."""
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path, file=file))
+    with pytest.raises(ConfigError, match="inside the folder"):
+        load(path)
+
+
+def test_two_tokenizers_may_not_share_a_name(tmp_path: Path) -> None:
+    """Names and aliases are unique over all tokenizers."""
+    first = made_up.table(tmp_path)
+    second = made_up.table(tmp_path, "other", extra='aliases = ["tiny"]')
+    with pytest.raises(ConfigError, match="two tokenizers"):
+        load(made_up.manifest(tmp_path, first, second))
+
+
+def test_every_limit_is_documented_in_the_table() -> None:
+    """The printed table has one row for each limit, with its meaning."""
+    rows = limits.table().splitlines()[2:]
+    assert len(rows) == len(limits.limit_fields())
+    assert all(len(row.split("|")[3].strip()) > 10 for row in rows)

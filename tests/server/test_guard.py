@@ -1,0 +1,165 @@
+"""The guard: admission, accounting, and what becomes of each exception."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import pytest
+from prometheus_client import CollectorRegistry
+from tokenwire_core.errors import IdOutOfRangeError
+from tokenwire_server.call import Call, CallCancelled, InputUsage
+from tokenwire_server.errors import Fault
+from tokenwire_server.guard import Guard
+from tokenwire_server.limits import Limits
+from tokenwire_server.meter import Meter
+
+LIMITS = Limits(message_bytes=1000, queue_bytes=1000, deadline_s=5)
+
+
+@pytest.fixture
+def meter() -> Meter:
+    return Meter(["tiny"])
+
+
+@pytest.fixture
+def guard(meter: Meter) -> Guard:
+    return Guard(LIMITS, meter)
+
+
+def call(deadline_s: float | None = None) -> Call:
+    return Call("encode", time.monotonic() + 60 if deadline_s is None else deadline_s, tokenizer="tiny")
+
+
+def value(registry: CollectorRegistry, name: str, **labels: str) -> float:
+    found = registry.get_sample_value(name, labels)
+    assert found is not None, f"{name} does not exist"
+    return found
+
+
+@pytest.mark.parametrize(("n_bytes", "refused"), [(1000, False), (1001, True), (10**9, True)])
+def test_the_message_limit(guard: Guard, n_bytes: int, refused: bool) -> None:
+    """A message at the limit is admitted, one byte over and far over are refused with both numbers."""
+    if not refused:
+        guard.admit("encode", n_bytes, queued=True).release()
+        return
+    with pytest.raises(Fault) as caught:
+        guard.admit("encode", n_bytes, queued=True)
+    assert caught.value.reason == "MESSAGE_TOO_LARGE"
+    assert caught.value.metadata == {"limit": "1000", "got": str(n_bytes)}
+
+
+@pytest.mark.case("BR-269")
+def test_the_queue_is_bounded_in_bytes(guard: Guard, meter: Meter) -> None:
+    """The queue fills to its bound and not beyond; released bytes make room; small calls pass all the time."""
+    first = guard.admit("encode", 600, queued=True)
+    second = guard.admit("encode", 400, queued=True)
+    with pytest.raises(Fault) as caught:
+        guard.admit("encode", 1, queued=True)
+    assert caught.value.reason == "OVERLOADED"
+    assert caught.value.retry_after_s is not None
+    guard.admit("encode", 900, queued=False).release()
+    assert value(meter.registry, "tokenwire_queue_bytes") == 1000
+    first.release()
+    guard.admit("encode", 600, queued=True).release()
+    second.release()
+    assert value(meter.registry, "tokenwire_queue_bytes") == 0
+    assert value(meter.registry, "tokenwire_errors_total", reason="OVERLOADED") == 1
+
+
+def test_a_ticket_is_given_back_once(guard: Guard, meter: Meter) -> None:
+    """Releasing twice counts once."""
+    tickets = [guard.admit("encode", 10, queued=True) for _ in range(2)]
+    tickets[0].release()
+    tickets[0].release()
+    assert value(meter.registry, "tokenwire_requests_in_flight") == 1
+    assert not guard.wait_idle(0)
+    tickets[1].release()
+    assert guard.wait_idle(0)
+
+
+def test_draining_admits_nothing_and_waits_for_what_is_in_flight(guard: Guard) -> None:
+    """After `drain` new calls are refused, and idle means that the old ones have ended."""
+    ticket = guard.admit("encode", 10, queued=False)
+    guard.drain()
+    with pytest.raises(Fault) as caught:
+        guard.admit("encode", 10, queued=False)
+    assert caught.value.reason == "SHUTTING_DOWN"
+    assert not guard.wait_idle(0)
+    ticket.release()
+    assert guard.wait_idle(0)
+
+
+def test_the_deadline_is_the_nearer_of_the_callers_and_ours(guard: Guard) -> None:
+    """A caller can shorten the server's deadline but not lengthen it."""
+    now = time.monotonic()
+    assert guard.deadline_s(1.0) <= time.monotonic() + 1
+    for remaining_s in (None, 1e9):
+        assert now + 5 <= guard.deadline_s(remaining_s) <= time.monotonic() + 5
+
+
+def test_work_past_its_deadline_does_not_start(guard: Guard) -> None:
+    """A call whose deadline has passed never reaches the method."""
+    reached: list[bytes] = []
+
+    def method(request: bytes, _call: Call) -> bytes:
+        reached.append(request)
+        return b""
+
+    with pytest.raises(Fault) as caught:
+        guard.run(method, b"x", call(deadline_s=time.monotonic()))
+    assert caught.value.reason == "DEADLINE_EXCEEDED"
+    assert reached == []
+
+
+def test_a_cancelled_call_is_no_error(guard: Guard, meter: Meter) -> None:
+    """A caller that has gone gets no work done and counts as no error."""
+    gone = call()
+    gone.cancelled = True
+    with pytest.raises(CallCancelled):
+        guard.run(lambda request, _call: request, b"x", gone)
+    assert all(
+        sample.value == 0
+        for metric in meter.registry.collect()
+        if metric.name == "tokenwire_errors"
+        for sample in metric.samples
+    )
+
+
+def test_a_defect_is_internal_and_its_message_stays_inside(
+    guard: Guard, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An unforeseen exception becomes INTERNAL; neither the caller nor the log gets its message."""
+
+    def method(_request: bytes, _call: Call) -> bytes:
+        raise UnicodeDecodeError("utf-8", b"secret text", 0, 1, "secret text")
+
+    with caplog.at_level(logging.ERROR), pytest.raises(Fault) as caught:
+        guard.run(method, b"x", call())
+    assert caught.value.reason == "INTERNAL"
+    assert "secret" not in caught.value.message
+    assert [record.getMessage() for record in caplog.records] == ["method_broke"]
+
+
+def test_a_response_over_the_limit_is_refused(guard: Guard) -> None:
+    """A response at the limit is sent, one byte over it becomes MESSAGE_TOO_LARGE."""
+    assert len(guard.run(lambda _request, _call: bytes(1000), b"", call())) == 1000
+    with pytest.raises(Fault) as caught:
+        guard.run(lambda _request, _call: bytes(1001), b"", call())
+    assert caught.value.reason == "MESSAGE_TOO_LARGE"
+
+
+def test_a_refused_call_adds_no_tokens(guard: Guard, meter: Meter) -> None:
+    """Tokens of a call that is refused in the end are not counted, its error is, once."""
+
+    def method(_request: bytes, current: Call) -> bytes:
+        current.usage.append(InputUsage("und", "none", 7, 7, 7))
+        raise IdOutOfRangeError(0, 10)
+
+    with pytest.raises(Fault):
+        guard.run(method, b"", call())
+    tokens = value(
+        meter.registry, "tokenwire_tokens_total", tokenizer="tiny", operation="encode", language="und"
+    )
+    assert tokens == 0
+    assert value(meter.registry, "tokenwire_errors_total", reason="ID_OUT_OF_RANGE") == 1
