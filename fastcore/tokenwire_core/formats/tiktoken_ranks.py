@@ -30,7 +30,7 @@ MAX_PATTERN_BYTES: Final = 4096
 def read_tiktoken_ranks(
     data: bytes,
     *,
-    pattern: str | None,
+    pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     control_tokens: Iterable[str] | None = None,
 ) -> TokenizerSpec:
