@@ -1,0 +1,153 @@
+"""A service in a process of its own, as an operator starts it, and ways to call and watch it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+from prometheus_client.parser import text_string_to_metric_families
+
+PATIENCE_S = 60.0
+"""Nothing here takes this long; it only ends a test that hangs."""
+SERVICE = "/tokenwire.v1.TokenizerService/"
+
+ResponseT = TypeVar("ResponseT", bound=Message)
+
+
+class Refused(Exception):  # noqa: N818  the answer of the service, not an error of the test
+    """An RPC's own status: code, message, reason, metadata and the delay asked for."""
+
+    def __init__(self, error: grpc.RpcError) -> None:
+        self.code: grpc.StatusCode = error.code()
+        self.message: str = error.details()
+        status = rpc_status.from_call(error)
+        self.reason, self.metadata, self.retry_s = unpack(status) if status is not None else ("", {}, 0.0)
+        super().__init__(f"{self.code} {self.reason}: {self.message}")
+
+
+def unpack(status: status_pb2.Status) -> tuple[str, dict[str, str], float]:
+    """Reason, metadata, and the delay asked for in seconds, of a status that carries an ErrorInfo."""
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    retry_s = 0.0
+    for detail in status.details:
+        detail.Unpack(info)
+        if detail.Unpack(retry):
+            retry_s = retry.retry_delay.ToMilliseconds() / 1000
+    assert info.domain == "tokenwire.dev"
+    return info.reason, dict(info.metadata), retry_s
+
+
+class Service:
+    """A running `tokenwire serve`; `ready` is its ready line, `channel` leads to its TCP port."""
+
+    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+        addresses = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tokenwire_server.cli", "serve", *addresses, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})},
+        )
+        self.stderr: list[str] = []
+        self._events: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._reader = threading.Thread(target=self._read_stderr, daemon=True)
+        self._reader.start()
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"the service did not start: {''.join(self.stderr)}"
+        self.ready: dict[str, Any] = json.loads(line)
+        self.addresses: dict[str, str] = self.ready["addresses"]
+        self.channel = grpc.insecure_channel(
+            self.addresses.get("tcp", ""),
+            options=[("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)],
+        )
+
+    def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.stderr.append(line)
+            with contextlib.suppress(ValueError):
+                self._events.put(json.loads(line))
+
+    def wait_for_event(self, name: str) -> dict[str, Any]:
+        """The next log line of this event."""
+        while True:
+            line = self._events.get(timeout=PATIENCE_S)
+            if line.get("event") == name:
+                return line
+
+    def start_call(self, method: str, request: Message | bytes) -> grpc.Future:
+        """The call under way; its result is the response's bytes."""
+        data = request if isinstance(request, bytes) else request.SerializeToString()
+        return self.channel.unary_unary(SERVICE + method).future(data, timeout=PATIENCE_S)
+
+    def call(self, method: str, request: Message | bytes, response: type[ResponseT]) -> ResponseT:
+        """The response, or `Refused`."""
+        try:
+            return response.FromString(self.start_call(method, request).result())
+        except grpc.RpcError as error:
+            raise Refused(error) from None
+
+    def page(self, path: str) -> tuple[int, str]:
+        """Status and body of a page of the HTTP port."""
+        try:
+            with urllib.request.urlopen(
+                f"http://{self.addresses['http']}{path}", timeout=PATIENCE_S
+            ) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def metrics(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+        """Every sample by name and sorted labels."""
+        return {
+            (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+            for family in text_string_to_metric_families(self.page("/metrics")[1])
+            for sample in family.samples
+        }
+
+    def wait_for_metric(self, name: str, value: float) -> None:
+        """Ask the metrics until the sample without labels has this value."""
+        while self.metrics()[name, ()] != value:
+            assert self.process.poll() is None
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and give the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_S)
+
+    def close(self) -> None:
+        """End the process whatever it does."""
+        self.channel.close()
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+@contextlib.contextmanager
+def serving(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[Service]:
+    """A service for the length of a block."""
+    service = Service(*arguments, environment=environment)
+    try:
+        yield service
+    finally:
+        service.close()
