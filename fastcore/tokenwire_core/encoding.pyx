@@ -7,9 +7,9 @@ text. Everything is computed when it is asked for.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 
@@ -22,6 +22,17 @@ cdef Encoding new_encoding(Vocab vocab, const uint32_t* ids, size_t n, object te
     e.resyncs = resyncs
     e.replaced = replaced
     return e
+
+
+cdef list id_list(list integers, const uint32_t* ids, Py_ssize_t n):
+    cdef list result = PyList_New(n)
+    cdef Py_ssize_t i
+    cdef PyObject* value
+    for i in range(n):
+        value = PyList_GET_ITEM(integers, ids[i])
+        Py_INCREF(<object>value)
+        PyList_SET_ITEM(result, i, <object>value)
+    return result
 
 
 cdef list to_list(const uint32_t* values, Py_ssize_t n):
@@ -46,7 +57,7 @@ cdef class Encoding:
     @property
     def ids(self) -> list[int]:
         if self.id_list is None:
-            self.id_list = to_list(<const uint32_t*>PyBytes_AS_STRING(self.packed), len(self))
+            self.id_list = id_list(self.vocab.integers, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self))
         return self.id_list
 
     @property

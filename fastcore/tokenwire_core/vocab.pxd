@@ -68,5 +68,6 @@ cdef uint32_t find_long(const VocabTables* v, const uint8_t* p, size_t n) noexce
 
 cdef class Vocab:
     cdef VocabTables tables
+    cdef list integers           # the ids as Python ints, so that a list of ids makes none
     cdef int lay_out(self, list entries, bytes flags) except -1
     cdef void fill(self) noexcept

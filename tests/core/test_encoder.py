@@ -19,7 +19,9 @@ ENC = encoder(
 )
 POLICIES = ["text", "allow", frozenset({"<|end|>"})]
 ill_formed = st.lists(
-    st.sampled_from([b"a", b"\xff", b"\xe4\xb8", b"\xe4\xb8\xad", b"\xf0\x9f\x91", b"\xed\xa0\x80", b"\xc0\xaf", b" "]),
+    st.sampled_from(
+        [b"a", b"\xff", b"\xe4\xb8", b"\xe4\xb8\xad", b"\xf0\x9f\x91", b"\xed\xa0\x80", b"\xc0\xaf", b" "]
+    ),
     max_size=12,
 ).map(b"".join)
 

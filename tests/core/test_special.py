@@ -14,7 +14,9 @@ from tokenwire_core import ControlTokenError, Segment, TokenizerError, UnknownCo
 SPECIALS = {"<|a|>": 300, "<|a|>b": 301, "<|": 302, "é": 303, "<|long and quite unlikely|>": 304}
 ENC = encoder([b"|>", b"<|a"], pattern=r"\p{L}+|[^\p{L}]", special_tokens=SPECIALS)
 LONGEST_FIRST = re.compile("|".join(re.escape(s) for s in sorted(SPECIALS, key=len, reverse=True)))
-texts = st.lists(st.sampled_from([*SPECIALS, "<", "|", "a", "|>", "b", " ", "中", "<|a"]), max_size=12).map("".join)
+texts = st.lists(st.sampled_from([*SPECIALS, "<", "|", "a", "|>", "b", " ", "中", "<|a"]), max_size=12).map(
+    "".join
+)
 
 
 @given(texts)

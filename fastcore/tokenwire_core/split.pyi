@@ -1,0 +1,8 @@
+from typing import Literal
+
+FAMILIES: dict[str, int]
+
+def pattern_id(pattern: str) -> int: ...
+def split(
+    pattern: str, utf8: bytes, path: Literal["best", "sse2", "plain", "scalar"] = "best"
+) -> list[int]: ...

@@ -1,0 +1,176 @@
+"""All piece starts of 64 bytes at once: classes as bit masks, starts by shifts and carries.
+
+A piece depends only on the text from its start, so from a byte where a piece is known to begin, whether another
+begins at byte i follows from the classes of a few bytes around i. With one bit a byte, `x << 1` is "the byte before is
+of x", and an addition lets a carry run along a mask: that is all the patterns need.
+
+    letters      start a piece unless a letter, or a blank or a lone punctuation mark that takes them, is before
+    digits       start one at each first and, where the pattern says so, each third of a run
+    punctuation  starts one unless punctuation or a space is before; it swallows the newlines behind it
+    blanks       a run starts one, so does what follows its last newline, and its last blank, which the next piece takes
+    apostrophes  are looked at one by one
+
+A character that is not ASCII gives its class to all of its bytes. Where a rule would need more than these, such as
+digits and blanks outside ASCII, or marks and caseless letters between cases in o200k, the bits are not trusted from
+there on, and neither is a run of blanks that reaches the end of the window. The caller takes what is certain, moves to
+the last start and asks again; where nothing is certain the scalar machine gives one piece.
+
+Cost: about 0.7 ns a byte on ASCII with AVX2, 1 ns with SSE2; outside ASCII 1 ns more for each character.
+"""
+
+from tokenwire_core.split_scalar cimport CL100K, GPT2, LLAMA3, O200K, QWEN3_5, contraction
+from tokenwire_core.unicode_class cimport LETTER, LOWER, MARK, OTHER, UPPER, class_at
+
+
+cdef inline uint64_t below(size_t i) noexcept nogil:
+    """The i lowest bits, i <= 64."""
+    return (<uint64_t>1 << i) - 1 if i < 64 else <uint64_t>0 - 1
+
+
+cdef inline uint64_t every_third(uint64_t digits) noexcept nogil:
+    """The first and each third further bit of every run."""
+    cdef uint64_t starts = digits & ~(digits << 1)
+    cdef uint64_t fourth = digits & (digits << 1) & (digits << 2) & (digits << 3)
+    cdef uint64_t step = starts
+    while fourth:
+        step = (step << 3) & fourth
+        if not step:
+            break
+        starts |= step
+    return starts
+
+
+cdef inline uint64_t after_last_newline(uint64_t run, uint64_t newline) noexcept nogil:
+    """For each run of blanks that has newlines and does not end in one: the bit behind its last newline."""
+    cdef uint64_t found = 0
+    cdef uint64_t rest = run & ~newline
+    cdef uint64_t candidates = (newline & run) << 1 & rest
+    cdef uint64_t candidate, beyond
+    while candidates:
+        candidate = candidates & (0 - candidates)
+        candidates ^= candidate
+        # The carry runs through the blanks from the candidate; it stops at a newline only if that is not the last.
+        beyond = (rest + candidate) & ~rest
+        beyond &= 0 - candidate
+        beyond &= 0 - beyond
+        if not beyond & newline & run:
+            found |= candidate
+    return found
+
+
+cdef uint64_t window_starts(
+    int family, tw_classifier classify, const uint8_t* p, size_t at, size_t n
+) noexcept nogil:
+    cdef tw_masks m
+    cdef uint64_t letter, upper, lower, digit, other, space, blank, newline, swallowed, run, starts
+    cdef uint64_t lead = <uint64_t>0 - 1, doubt = 0, caseless = 0, mark = 0
+    cdef uint64_t bits, touched, taking, last, trusted
+    cdef unsigned i, c
+    cdef size_t after, end
+    classify(p + at, &m)
+    letter = m.letter
+    upper = m.upper
+    lower = letter & ~upper
+    digit = m.digit
+    space = m.space
+    newline = m.newline
+    blank = space | m.blank | newline
+    other = ~(letter | digit | blank | m.high)
+
+    if m.high:
+        lead = ~m.high
+        bits = m.high
+        while bits:
+            i = tw_lowest(bits)
+            c = class_at(p, at + i, &after)
+            touched = below(after - at) & ~below(i) if after - at < 64 else ~below(i)
+            bits &= ~touched
+            lead |= <uint64_t>1 << i
+            if c & LETTER:
+                letter |= touched
+                if c & UPPER:
+                    upper |= touched
+                elif c & LOWER:
+                    lower |= touched
+                else:
+                    caseless |= touched
+            elif c & OTHER:
+                other |= touched
+            elif c & MARK:
+                if family == O200K:
+                    mark |= touched
+                elif family == QWEN3_5:
+                    letter |= touched
+                else:
+                    other |= touched
+            else:
+                doubt |= <uint64_t>1 << i            # a digit or a blank outside ASCII
+                break
+        if family == O200K:
+            letter |= mark
+            caseless |= mark
+            doubt |= mark & lead & ~(letter << 1)    # a mark that begins a word
+            doubt |= (caseless << 1) & upper & lead  # where case decides and what holds both cases is beside
+            doubt |= (upper << 1) & caseless & lead
+
+    # Newlines (and slashes behind them, o200k) that punctuation swallows: a carry from the first through the rest.
+    swallowed = 0
+    bits = (other << 1) & newline
+    if bits and family != GPT2:
+        touched = newline | m.slash if family == O200K else newline
+        swallowed = touched & ~(touched + bits)
+        doubt |= bits & ~swallowed                   # two carries met: a slash that is swallowed or begins anew
+        other &= ~swallowed
+    run = blank & ~swallowed
+
+    # Punctuation that begins a piece by itself and so takes the letters behind it.
+    taking = other & ~((other | space) << 1) & lead
+    if family == GPT2:
+        taking = 0
+        starts = letter & ~(letter << 1) & ~(space << 1)
+        starts |= digit & ~(digit << 1) & ~(space << 1)
+    else:
+        if m.high:                                   # to the last byte of the character
+            taking |= (taking << 1) & other & ~lead
+            taking |= (taking << 1) & other & ~lead
+            taking |= (taking << 1) & other & ~lead
+        starts = letter & ~(letter << 1) & ~((blank & ~newline) << 1) & ~(taking << 1)
+        if family == O200K:
+            starts |= upper & (lower << 1)
+        starts |= every_third(digit) if family == CL100K or family == LLAMA3 or family == O200K else digit
+    starts |= other & ~(other << 1) & ~(space << 1)
+
+    if run:
+        last = run & ~(run >> 1)
+        starts |= run & ~(run << 1)
+        if family == GPT2:
+            starts |= last
+        else:
+            starts |= last & ~newline
+            if newline & run:
+                starts |= after_last_newline(run, newline)
+
+    bits = m.apostrophe & (letter << 1 if family == O200K else ~((other | space) << 1))
+    while bits:
+        i = tw_lowest(bits)
+        bits &= bits - 1
+        end = contraction(p, at + i, n, family != GPT2)
+        if end == at + i:
+            continue
+        end -= at
+        # In o200k the contraction belongs to the word before it; elsewhere it is a piece.
+        touched = below(end) & ~below(i if family == O200K else i + 1)
+        starts &= ~touched
+        if family == O200K and (p[at + end] == c"'" or p[at + end] >= 0x80):
+            doubt |= <uint64_t>1 << i                # an apostrophe or a mark there is not what it seems
+        if end < 64:
+            starts |= letter & (<uint64_t>1 << end)
+
+    starts &= lead & ~<uint64_t>1
+    trusted = below(tw_lowest(doubt)) if doubt else <uint64_t>0 - 1
+    # A run of blanks at the edge of what is trusted may go on behind it: only its first byte is certain.
+    if run & trusted & ~(trusted >> 1):
+        bits = ~run & trusted
+        i = tw_highest(bits) + 1 if bits else 0
+        trusted = below(i + 1)
+    return starts & trusted
