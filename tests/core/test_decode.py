@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenwire_core import Encoder, IdOutOfRangeError
 
 from tests.core import made_up
 from tests.rank_files import ours, parse_ranks, rank_file
-from tokenwire_core import Encoder, IdOutOfRangeError
 
 TOKENS = [b"ab", "é".encode(), "\ufffd".encode(), "👍".encode()[:2], "👍".encode()[2:] + b"!", b"\xe2\x82"]
 CONTROL = 300

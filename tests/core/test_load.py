@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
 import tokenwire_core
-from tests.core import made_up
 from tokenwire_core import ArtifactError, TokenizerError
+
+from tests.core import made_up
 
 FILE = made_up.rank_file([b"ab"])
 

@@ -8,10 +8,6 @@ import functools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.core import made_up
-from tests.rank_files import ours
-from tests.strategies import texts
 from tokenwire_core import (
     ControlTokenError,
     Encoder,
@@ -21,6 +17,10 @@ from tokenwire_core import (
     reference,
 )
 from tokenwire_core.reference import ReferenceEncoder
+
+from tests.core import made_up
+from tests.rank_files import ours
+from tests.strategies import texts
 
 WORDS = r"\w+|\s+|[^\w\s]+"
 

@@ -7,9 +7,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenwire_core import ControlTokenError, Segment, TokenizerError, UnknownControlTokenError
 
 from tests.core.made_up import encoder
-from tokenwire_core import ControlTokenError, Segment, TokenizerError, UnknownControlTokenError
 
 SPECIALS = {"<|a|>": 300, "<|a|>b": 301, "<|": 302, "é": 303, "<|long and quite unlikely|>": 304}
 ENC = encoder([b"|>", b"<|a"], pattern=r"\p{L}+|[^\p{L}]", special_tokens=SPECIALS)

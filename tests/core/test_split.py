@@ -60,7 +60,7 @@ def pieces(pattern: str, text: str) -> list[bytes]:
     """The pieces of `text`."""
     utf8 = text.encode()
     edges = [0, *split(pattern, utf8)]
-    return [utf8[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [utf8[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def assert_tiktoken_agrees(pattern: str, cases: list[str]) -> None:

@@ -10,9 +10,6 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.core import made_up
-from tests.rank_files import parse_ranks, rank_file
 from tokenwire_core import ArtifactError, TokenizerSpec, read_spec
 from tokenwire_core.formats.tiktoken_ranks import (
     MAX_LINE_BYTES,
@@ -21,6 +18,9 @@ from tokenwire_core.formats.tiktoken_ranks import (
     MAX_TOKEN_BYTES,
 )
 from tokenwire_core.spec import MAX_VOCAB_SIZE
+
+from tests.core import made_up
+from tests.rank_files import parse_ranks, rank_file
 
 BASE = made_up.rank_file([b"ab", b"abc"])
 HIGHEST = MAX_VOCAB_SIZE - 1

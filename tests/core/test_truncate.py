@@ -9,10 +9,6 @@ import pytest
 import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-
-from tests.core import made_up
-from tests.rank_files import ours
-from tests.strategies import texts
 from tokenwire_core import (
     BudgetTooSmallError,
     ControlTokenError,
@@ -23,6 +19,10 @@ from tokenwire_core import (
 )
 from tokenwire_core.truncate import N_SINGLE_STEPS, Truncation, _Graphemes, truncate
 from tokenwire_core.utf8 import repair
+
+from tests.core import made_up
+from tests.rank_files import ours
+from tests.strategies import texts
 
 Keep = Literal["start", "end"]
 Cut = Literal["token", "grapheme"]
