@@ -7,6 +7,7 @@ tiktoken.
 Cost: 1 ns an id and 0.1 ns a byte, and 3 ns more for an id that comes as a Python int.
 """
 
+cimport cython
 from cpython.buffer cimport (
     PyBUF_FULL_RO,
     PyBuffer_IsContiguous,
@@ -141,6 +142,7 @@ cpdef bytes decode_ids(Vocab vocab, object ids, bint skip_special):
             PyBuffer_Release(&view)
 
 
+@cython.final
 cdef class Decoder:
     """Text of ids that arrive bit by bit: all that `push` returns and then `flush`, joined, is the text of
     all ids.
