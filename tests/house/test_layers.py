@@ -25,6 +25,7 @@ LAYERS = {
         {"pieces", "regex_split", "encoding", "digest"},
         {"truncate", "reference"},
         {"encoder"},
+        {"load"},
         {""},
     ),
     "tokenwire_server": (
