@@ -4,7 +4,7 @@ A token's bytes need not be whole characters, so text is decoded from the joined
 What is not well-formed becomes one U+FFFD per maximal subpart, which is what Python does and thereby
 tiktoken.
 
-Cost: 1 ns an id and 0.1 ns a byte, and 3 ns more for an id that comes as a Python int.
+Cost: about 7 ns an id, and 8 more where it comes as a Python int; a push of one id 0.7 microseconds.
 """
 
 cimport cython
@@ -33,7 +33,7 @@ cdef extern from "Python.h":
 
 
 cdef inline uint32_t checked(const VocabTables* v, int64_t value) noexcept nogil:
-    """`value` as an id, or TW_NO_ID where the vocabulary has none. What does not fit 64 bits is passed as -1."""
+    """`value` as an id, or TW_NO_ID where the vocabulary has none."""
     if value < 0 or value >= v.vocab_size or not v.flags[value] & PRESENT:
         return TW_NO_ID
     return <uint32_t>value
@@ -80,17 +80,22 @@ cdef bytes join(const VocabTables* v, const uint32_t* ids, Py_ssize_t n, bint sk
     cdef size_t size
     cdef bytes joined
     cdef char* p
+    cdef const char* end
     with nogil:
         for i in range(n):
             if not v.flags[ids[i]] & skipped:
                 n_bytes += v.starts[ids[i] + 1] - v.starts[ids[i]]
     joined = PyBytes_FromStringAndSize(NULL, n_bytes)
     p = PyBytes_AS_STRING(joined)
+    end = p + n_bytes
     with nogil:
         for i in range(n):
             if not v.flags[ids[i]] & skipped:
                 size = v.starts[ids[i] + 1] - v.starts[ids[i]]
-                memcpy(p, v.blob + v.starts[ids[i]], size)
+                if size <= 16 and end - p >= 16:
+                    memcpy(p, v.blob + v.starts[ids[i]], 16)     # two instructions; what is too much is overwritten
+                else:
+                    memcpy(p, v.blob + v.starts[ids[i]], size)
                 p += size
     return joined
 

@@ -184,12 +184,11 @@ class _Places:
         self._graphemes = _Graphemes(self._text)
         self._from_start = keep == "start"
         self._edges = [0, *ends] if self._from_start else [*starts, len(utf8)]
-        self._control_edges = [
-            edge
-            for id_, start, end in zip(encoding.ids, starts, ends, strict=True)
-            if id_ in controls
-            for edge in (start, end)
-        ]
+        self._control_edges: list[int] = []
+        if controls:
+            for id_, start, end in zip(encoding.ids_u32, starts, ends, strict=True):
+                if id_ in controls:
+                    self._control_edges += (start, end)
         self.empty = 0 if self._from_start else len(utf8)
 
     def kept(self, at: int) -> bytes:
