@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import lzma
 from collections.abc import Mapping
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -110,6 +113,18 @@ def test_published_files_are_read_to_the_same_tokens(name: str) -> None:
     assert dict(spec.ranks) == parse_ranks(file.data)
     assert dict(spec.special_tokens) == dict(file.special_tokens)
     assert spec.control_tokens == tuple(spec.special_tokens)
+
+
+def test_every_file_of_the_reference_data_is_read(reference_data: Path) -> None:
+    """Files of other makers: holes, a token of no bytes, thousands of special tokens."""
+    files = sorted((reference_data / "artifacts").glob("*.tiktoken.xz"))
+    assert files
+    for path in files:
+        data = lzma.decompress(path.read_bytes())
+        encoding = json.loads(path.with_name(path.name.replace(".tiktoken.xz", ".encoding.json")).read_text())
+        spec = read_spec(data, pattern=encoding["pat_str"], special_tokens=encoding["special_tokens"])
+        assert dict(spec.ranks) == parse_ranks(data)
+        assert dict(spec.special_tokens) == encoding["special_tokens"]
 
 
 BAD_SPECIALS: dict[str, tuple[str, dict[object, object]]] = {
