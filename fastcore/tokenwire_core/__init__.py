@@ -19,7 +19,7 @@ from tokenwire_core.errors import (
     UnknownControlTokenError,
 )
 from tokenwire_core.load import load, read_spec
-from tokenwire_core.segment import Segment, SpecialPolicy
+from tokenwire_core.segment import InvalidPolicy, OffsetUnit, Segment, SpecialPolicy
 from tokenwire_core.spec import TokenizerSpec
 
 __all__ = [
@@ -30,7 +30,9 @@ __all__ = [
     "Encoder",
     "Encoding",
     "IdOutOfRangeError",
+    "InvalidPolicy",
     "InvalidUtf8Error",
+    "OffsetUnit",
     "PatternTooSlowError",
     "Segment",
     "SpecialPolicy",

@@ -1,14 +1,13 @@
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, final
 
 from tokenwire_core.decode import Decoder
 from tokenwire_core.encoding import Encoding
-from tokenwire_core.segment import Segment, SpecialPolicy
+from tokenwire_core.segment import InvalidPolicy, Segment, SpecialPolicy
 from tokenwire_core.spec import TokenizerSpec
 from tokenwire_core.truncate import Truncation
 
-InvalidPolicy = Literal["error", "replace"]
-
+@final
 class Encoder:
     """A compiled tokenizer: immutable, and safe to use from many threads at once."""
 
@@ -40,9 +39,7 @@ class Encoder:
     def find_control_tokens(
         self, text: str | bytes, invalid: InvalidPolicy = "error"
     ) -> list[tuple[str, int, int, int]]: ...
-    def decode(
-        self, ids: Sequence[int], skip_special: bool = False, reference: bool = False
-    ) -> str: ...
+    def decode(self, ids: Sequence[int], skip_special: bool = False, reference: bool = False) -> str: ...
     def decode_bytes(self, ids: Sequence[int], skip_special: bool = False) -> bytes: ...
     def decoder(self, skip_special: bool = False) -> Decoder: ...
     def truncate(

@@ -10,6 +10,7 @@ O(n log n) in the longest piece.
 
 from concurrent.futures import ThreadPoolExecutor
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -81,6 +82,7 @@ cdef Py_ssize_t view(object text, const uint8_t** p) except -1:
     return PyBytes_GET_SIZE(text)
 
 
+@cython.final
 cdef class Encoder:
     """A compiled tokenizer: immutable, and safe to use from many threads at once.
 

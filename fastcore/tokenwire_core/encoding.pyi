@@ -1,7 +1,8 @@
-from typing import Literal
+from typing import final
 
-OffsetUnit = Literal["byte", "codepoint", "utf16"]
+from tokenwire_core.segment import OffsetUnit
 
+@final
 class Encoding:
     """The ids of one text, and where they stand in it."""
 

@@ -6,6 +6,7 @@ match and the reference leaves out, and ill-formed bytes that were replaced. Oth
 text. Everything is computed when it is asked for.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
@@ -46,6 +47,7 @@ cdef list to_list(const uint32_t* values, Py_ssize_t n):
     return result
 
 
+@cython.final
 cdef class Encoding:
     """The ids of one text, and where they stand in it. Immutable.
 

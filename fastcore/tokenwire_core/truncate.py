@@ -22,9 +22,9 @@ from tokenwire_core.errors import BudgetTooSmallError, TokenizerError
 from tokenwire_core.utf8 import repair
 
 if TYPE_CHECKING:
-    from tokenwire_core.encoder import Encoder, InvalidPolicy
+    from tokenwire_core.encoder import Encoder
     from tokenwire_core.encoding import Encoding
-    from tokenwire_core.segment import SpecialPolicy
+    from tokenwire_core.segment import InvalidPolicy, SpecialPolicy
 
 N_SINGLE_STEPS: Final = 4
 """How often the cut steps back by one token before the steps double."""
