@@ -1,0 +1,80 @@
+"""Writes the reference pages that have a table in the code as their source: `python docs/generate.py`.
+
+A test compares the pages with a fresh run, so neither the code nor the page changes alone.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tokenwire_server import limits
+from tokenwire_server.errors import CODES
+from tokenwire_server.meter import Meter
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+REASONS = ROOT / "proto" / "tokenwire" / "v1" / "error_reason.proto"
+REASON = re.compile(r"((?:  //[^\n]*\n)+)  ERROR_REASON_(\w+) = \d+ \[\(grpc_code\) = (\w+)\];")
+
+
+def errors_page() -> str:
+    """Each reason with its status, as the contract comments it."""
+    rows = []
+    for comment, reason, code in REASON.findall(REASONS.read_text()):
+        meaning = " ".join(line.strip().removeprefix("//").strip() for line in comment.splitlines())
+        rows.append(f"| `{reason}` | `{code}` | {meaning} |")
+    if len(rows) != len(CODES):
+        raise SystemExit(f"{REASONS.name} has {len(CODES)} reasons, of which {len(rows)} were read")
+    return "\n".join(
+        [
+            "# Errors",
+            "",
+            "Every refusal is a `google.rpc.Status` with a `google.rpc.ErrorInfo` whose `domain` is `tokenwire.dev`.",
+            "Match on its `reason`; messages are for people and may change. What concerns one input of a request is",
+            "the `error` of its result, and the RPC's own status stays OK; what concerns the whole request (the",
+            "tokenizer, the digest, the size of the message) is the RPC's status.",
+            "",
+            "| reason | status | meaning |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def limits_page() -> str:
+    """The table of limits."""
+    head = "# Limits\n\nEvery request has bounds; what is over one gets a clear [error](errors.md)."
+    how = "Each can be set under `[limits]` in the configuration file, in the environment or by a flag; see"
+    return f"{head}\n{how}\n[configuration.md](configuration.md).\n\n{limits.table()}\n"
+
+
+def metrics_page() -> str:
+    """The families of the metrics port, their labels and help."""
+    lines = [
+        "# Metrics",
+        "",
+        "On the HTTP port, `/metrics`, in Prometheus' text format. Label values come from closed sets and every series",
+        "exists at zero. `language` is a reporting label, the language declared for the input or the one its script",
+        "leaves no doubt about, else `und`: never bill or limit by it.",
+        "",
+        "| metric | type | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    meter = Meter(["example"])
+    meter.serving([("example", "digest", "tiktoken")])
+    for family in meter.registry.collect():
+        labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
+        suffix = "_total" if family.type == "counter" else ""
+        shown = ", ".join(f"`{label}`" for label in labels)
+        lines.append(f"| `{family.name}{suffix}` | {family.type} | {shown} | {family.documentation} |")
+    return "\n".join([*lines, ""])
+
+
+PAGES = {"errors.md": errors_page, "limits.md": limits_page, "metrics.md": metrics_page}
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())
