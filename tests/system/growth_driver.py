@@ -1,12 +1,13 @@
 """Run under callgrind by test_growth.py: counts the instructions of each operation on each text, one dump apiece.
 
 Arguments: the rank file's name, the library made from growth_marks.c, the largest size in bytes. Each measurement
-takes a fresh encoder, so that no cache of an earlier one helps.
+is made in a fork, so that no cache of an earlier one helps.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import sys
 from collections.abc import Callable
@@ -57,17 +58,21 @@ def main() -> None:
     name, library, largest = sys.argv[1], sys.argv[2], int(sys.argv[3])
     marks = ctypes.CDLL(library)
     file = rank_file(name)
+    encoder = tokenwire_core.load(
+        file.data, format="tiktoken", pattern=file.pattern, special_tokens=file.special_tokens
+    )
     for kind, make in TEXTS.items():
-        for operation, run in OPERATIONS.items():
-            for size in (largest >> shift for shift in reversed(range(N_SIZES))):
-                text = make(size)
-                encoder = tokenwire_core.load(
-                    file.data, format="tiktoken", pattern=file.pattern, special_tokens=file.special_tokens
-                )
-                encoder.encode("")
-                marks.begin()
-                run(encoder, text)
-                marks.end(f"{kind}/{operation}/{size}".encode())
+        for size in (largest >> shift for shift in reversed(range(N_SIZES))):
+            text = make(size)
+            for operation, run in OPERATIONS.items():
+                child = os.fork()
+                if not child:
+                    marks.begin()
+                    run(encoder, text)
+                    marks.end(f"{kind}/{operation}/{size}".encode())
+                    os._exit(0)
+                if os.waitpid(child, 0)[1]:
+                    sys.exit(f"{operation} of {size} bytes of {kind} failed")
 
 
 if __name__ == "__main__":
