@@ -35,8 +35,8 @@ class Client:
     `retry`: when failed calls are made again.
 
     In every method `tokenizer` is the name of a tokenizer, an alias, or a model that uses it. One text gives
-    a value or raises a `TokenwireError`. A list gives a list in the same order, in which a failed input is
-    its error; what concerns the whole request (the tokenizer, the digest, the transport) is raised. The service
+    a value or raises a `TokenwireError`. A list gives a list in the same order, where a failed input is its
+    error; what concerns the whole request (the tokenizer, the digest, the transport) is raised. The service
     bounds a list, by default to 4,096 inputs and 64 MiB together; split longer ones.
 
     Raises ValueError for a malformed address or token, and for a token that would travel in clear.
