@@ -33,7 +33,8 @@ LAYERS = {
         {"config", "manifest", "models", "limits", "logs"},
         {"language", "artifacts", "wire_messages", "lanes", "meter"},
         {"catalogue", "health", "security", "guard", "service"},
-        {"app"},
+        {"app", "cli_backend", "cli_render"},
+        {"cli_text"},
         {"cli"},
     ),
     "tokenwire": (
@@ -94,7 +95,7 @@ def breaches(package: str, source: str, entry: Import, floor: dict[str, int]) ->
     if FORBIDDEN[package].match(entry.module):
         return [f"{entry.importer} imports {entry.module}"]
     if package == "tokenwire_server" and re.match(r"tokenwire(\.(?!v1)|$)", entry.module):
-        if source == "cli" and not entry.eager:
+        if source in {"cli", "cli_backend"} and not entry.eager:
             return []
         return [f"{entry.importer} imports the client {entry.module}; only cli may, and only when it is used"]
     if is_within(package, entry.module):

@@ -1,0 +1,298 @@
+"""Who answers a command on text: an encoder in this process, or a running service. Both give the same answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any, Literal, Protocol, TypeVar
+
+from tokenwire_core.errors import TokenizerError
+from tokenwire_core.segment import InvalidPolicy, OffsetUnit
+
+from tokenwire_server import artifacts, config
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.catalogue import Catalogue
+from tokenwire_server.errors import Fault, from_core
+
+T = TypeVar("T")
+
+REQUEST_REASONS = frozenset({"UNKNOWN_TOKENIZER", "TOKENIZER_NOT_LOADED", "INVALID_REQUEST"})
+"""Refusals of what was asked for, not of an input: wrong usage."""
+
+
+class RefusalError(Exception):
+    """Why an input, or with `is_usage` the whole command, was refused. `reason` is empty for the transport."""
+
+    def __init__(self, reason: str, message: str, metadata: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.metadata = dict(metadata)
+
+    @property
+    def is_usage(self) -> bool:
+        return self.reason in REQUEST_REASONS
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """How text becomes ids."""
+
+    special: Literal["text", "allow", "reject"]
+    add_special: bool
+    invalid: InvalidPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """`offsets` and `token_bytes` are None where they were not asked for."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]] | None
+    token_bytes: list[bytes] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Sizes of the input as it was given."""
+
+    n_tokens: int
+    n_bytes: int
+    n_codepoints: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """`kept` are byte ranges of the input."""
+
+    text: str
+    ids: list[int]
+    n_tokens: int
+    n_tokens_before: int
+    kept: list[tuple[int, int]]
+    truncated: bool
+
+
+class Backend(Protocol):
+    """One tokenizer. Every method raises `RefusalError`."""
+
+    digest: str
+    control_ids: frozenset[int]
+
+    def encode(
+        self, data: bytes, options: TextOptions, offsets: OffsetUnit | None, *, token_bytes: bool
+    ) -> Encoded: ...
+    def count(self, data: bytes, options: TextOptions) -> Counted: ...
+    def truncate(
+        self,
+        data: bytes,
+        options: TextOptions,
+        max_tokens: int,
+        keep: Literal["start", "end"],
+        cut: Literal["token", "grapheme"],
+        *,
+        ids_only: bool,
+    ) -> Truncated: ...
+    def decode(self, ids: Sequence[int], *, skip_special: bool, as_bytes: bool) -> str | bytes: ...
+    def __enter__(self) -> Backend: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Local:
+    """The tokenizers of a configuration, or the embedded ones; only the one that is used is loaded and proven."""
+
+    def __init__(self, name: str | None, config_path: str | None) -> None:
+        """Raises `RefusalError`, and `ConfigError` for a configuration that cannot be used."""
+        loaded = config.load({"config": config_path}, os.environ)
+        catalogue = Catalogue(
+            loaded.tokenizers, partial(artifacts.prove, max_bytes=loaded.limits.artifact_bytes)
+        )
+        if not name:
+            raise _no_tokenizer(item.name for item in loaded.tokenizers)
+        try:
+            entry = catalogue.entry(name)
+            self._encoder = artifacts.prove(entry.config, loaded.limits.artifact_bytes)
+        except Fault as fault:
+            raise RefusalError(fault.reason, fault.message, fault.metadata) from None
+        except ProofError as error:
+            raise RefusalError(
+                "TOKENIZER_NOT_READY", f"the tokenizer could not be proven: {error.reason}: {error}", {}
+            ) from None
+        self.digest = self._encoder.digest
+        self.control_ids = frozenset(self._encoder.control_tokens.values())
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is held open."""
+
+    def encode(
+        self, data: bytes, options: TextOptions, offsets: OffsetUnit | None, *, token_bytes: bool
+    ) -> Encoded:
+        encoding = _ask(self._encoder.encode, data, **_text_options(options))
+        return Encoded(
+            encoding.ids,
+            None if offsets is None else encoding.offsets(offsets),
+            encoding.token_bytes() if token_bytes else None,
+        )
+
+    def count(self, data: bytes, options: TextOptions) -> Counted:
+        n_tokens = _ask(self._encoder.count, data, **_text_options(options))
+        return Counted(n_tokens, len(data), len(data.decode("utf-8", "replace")))
+
+    def truncate(
+        self,
+        data: bytes,
+        options: TextOptions,
+        max_tokens: int,
+        keep: Literal["start", "end"],
+        cut: Literal["token", "grapheme"],
+        *,
+        ids_only: bool,
+    ) -> Truncated:
+        kept = _ask(
+            self._encoder.truncate,
+            data,
+            min(max_tokens, 2**31 - 1),  # more than any text has
+            keep=keep,
+            cut=cut,
+            ids_only=ids_only,
+            **_text_options(options),
+        )
+        return Truncated(
+            "" if ids_only else kept.text,
+            list(kept.ids),
+            kept.n_tokens,
+            kept.n_tokens_before,
+            [] if ids_only else list(kept.kept),
+            kept.truncated,
+        )
+
+    def decode(self, ids: Sequence[int], *, skip_special: bool, as_bytes: bool) -> str | bytes:
+        if as_bytes:
+            return _ask(self._encoder.decode_bytes, ids, skip_special)
+        return _ask(self._encoder.decode, ids, skip_special)
+
+
+class Remote:
+    """A tokenizer of a running service."""
+
+    def __init__(self, name: str | None, address: str) -> None:
+        """Raises `RefusalError`."""
+        # Imported here, so that commands in process do not wait for gRPC to load.
+        import tokenwire
+
+        self._error = tokenwire.TokenwireError
+        self._name = name or ""
+        try:
+            self._client = tokenwire.Client(address, connections=1)
+        except ValueError as error:
+            raise RefusalError("INVALID_REQUEST", str(error), {}) from None
+        try:
+            if not name:
+                raise _no_tokenizer(info.name for info in self._ask(self._client.list_tokenizers))
+            info: tokenwire.TokenizerInfo = self._ask(self._client.get_tokenizer, name)
+        except RefusalError:
+            self._client.close()
+            raise
+        self.digest = info.digest
+        self.control_ids = frozenset(info.control_tokens.values())
+
+    def __enter__(self) -> Remote:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def encode(
+        self, data: bytes, options: TextOptions, offsets: OffsetUnit | None, *, token_bytes: bool
+    ) -> Encoded:
+        encoding = self._ask(
+            self._client.encode,
+            self._name,
+            data,
+            offsets=offsets,
+            token_bytes=token_bytes,
+            **self._options(options),
+        )
+        return Encoded(encoding.ids, encoding.offsets, encoding.token_bytes)
+
+    def count(self, data: bytes, options: TextOptions) -> Counted:
+        count = self._ask(self._client.count_details, self._name, data, **self._options(options))
+        return Counted(count.n_tokens, count.n_bytes, count.n_codepoints)
+
+    def truncate(
+        self,
+        data: bytes,
+        options: TextOptions,
+        max_tokens: int,
+        keep: Literal["start", "end"],
+        cut: Literal["token", "grapheme"],
+        *,
+        ids_only: bool,
+    ) -> Truncated:
+        kept = self._ask(
+            self._client.truncate,
+            self._name,
+            data,
+            max_tokens,
+            keep=keep,
+            cut=cut,
+            ids_only=ids_only,
+            return_ids=True,
+            **self._options(options),
+        )
+        return Truncated(
+            kept.text, kept.ids or [], kept.n_tokens, kept.n_tokens_before, kept.kept, kept.truncated
+        )
+
+    def decode(self, ids: Sequence[int], *, skip_special: bool, as_bytes: bool) -> str | bytes:
+        result: str | bytes = self._ask(
+            self._client.decode,
+            self._name,
+            ids,
+            skip_special=skip_special,
+            as_bytes=as_bytes,
+            expect_digest=self.digest,
+        )
+        return result
+
+    def _options(self, options: TextOptions) -> dict[str, Any]:
+        """One command is answered by one tokenizer throughout, also where the service is replaced meanwhile."""
+        return {**_text_options(options), "expect_digest": self.digest}
+
+    def _ask(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except self._error as error:
+            raise RefusalError(error.reason, error.message, error.metadata) from None
+
+
+def _text_options(options: TextOptions) -> dict[str, Any]:
+    return {"special": options.special, "add_special": options.add_special, "invalid": options.invalid}
+
+
+def _ask(method: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    try:
+        return method(*args, **kwargs)
+    except TokenizerError as error:
+        fault = from_core(error)
+        raise RefusalError(fault.reason, fault.message, fault.metadata) from None
+
+
+def _no_tokenizer(names: Iterable[str]) -> RefusalError:
+    return RefusalError(
+        "INVALID_REQUEST",
+        f"no tokenizer is named; add -t NAME, one of {', '.join(names)} or a model's name",
+        {},
+    )
