@@ -108,7 +108,7 @@ def _handler(pages: Callable[[str], tuple[int, str, bytes]]) -> type[BaseHTTPReq
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name
+        def log_message(self, format: str, *args: object) -> None:
             """Nothing of a request goes to the log."""
 
     return Handler

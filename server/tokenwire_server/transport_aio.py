@@ -169,7 +169,12 @@ async def abort(context: grpc.aio.ServicerContext[Any, Any], fault: Fault) -> No
 
 def channel_options(limits: Limits) -> list[tuple[str, int]]:
     """The channel arguments of the server: what a stranger may take, and when connections close."""
+    # Calls that came but were not yet handed to the loop. By default C-core cancels some at random beyond 1,000 of
+    # them, honest ones too; here the bounds on connections and streams are the bound.
+    pending = limits.connections * limits.streams_per_connection
     return [
+        ("grpc.server.max_pending_requests", pending),
+        ("grpc.server.max_pending_requests_hard_limit", pending),
         ("grpc.max_receive_message_length", limits.message_bytes + _MARGIN_BYTES),
         ("grpc.max_send_message_length", limits.message_bytes + _MARGIN_BYTES),
         ("grpc.max_concurrent_streams", limits.streams_per_connection),

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -121,10 +122,24 @@ class Service:
             for sample in family.samples
         }
 
-    def wait_for_metric(self, name: str, value: float) -> None:
-        """Ask the metrics until the sample without labels has this value."""
-        while self.metrics()[name, ()] != value:
-            assert self.process.poll() is None
+    def n_admitted(self, operation: str) -> float:
+        """How many calls of this operation are in flight or finished; assumes that only it is in flight."""
+        metrics = self.metrics()
+        finished = metrics["tokenwire_request_duration_seconds_count", (("operation", operation),)]
+        return finished + metrics["tokenwire_requests_in_flight", ()]
+
+    def wait_until_admitted(self, operation: str, n_calls: float) -> None:
+        """Wait until so many calls of this operation, over the life of the service, were admitted."""
+        given_up_s = time.monotonic() + PATIENCE_S
+        while self.n_admitted(operation) < n_calls:
+            assert time.monotonic() < given_up_s
+
+    def wait_until_idle(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+        """Wait until no call is in flight; gives the metrics of that moment."""
+        given_up_s = time.monotonic() + PATIENCE_S
+        while (metrics := self.metrics())["tokenwire_requests_in_flight", ()]:
+            assert time.monotonic() < given_up_s
+        return metrics
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and give the exit code."""
