@@ -67,7 +67,7 @@ def test_a_fault_in_one_input_leaves_its_neighbours_intact(
     check_status(results[1].error.code, reason)
 
 
-@pytest.mark.case("BR-191", "BR-192", "BR-193")
+@pytest.mark.case("BR-190", "BR-191", "BR-192", "BR-193")
 @pytest.mark.parametrize("data", [b"\xe4\xb8", b"\xed\xa0\x80", b"\xc0\xaf", b"abc\xff", b"\xf5\x80\x80\x80"])
 @pytest.mark.parametrize("field", [1, 2])
 def test_bytes_that_are_no_utf8_are_an_error_of_that_input(service: Service, data: bytes, field: int) -> None:
