@@ -32,9 +32,9 @@ ResponseT = TypeVar("ResponseT", bound=Message)
 class Refused(Exception):  # noqa: N818  the answer of the service, not an error of the test
     """An RPC's own status: code, message, reason, metadata and the delay asked for."""
 
-    def __init__(self, error: grpc.RpcError) -> None:
+    def __init__(self, error: Any) -> None:
         self.code: grpc.StatusCode = error.code()
-        self.message: str = error.details()
+        self.message: str = error.details() or ""
         status = rpc_status.from_call(error)
         self.reason, self.metadata, self.retry_s = unpack(status) if status is not None else ("", {}, 0.0)
         super().__init__(f"{self.code} {self.reason}: {self.message}")
@@ -92,10 +92,10 @@ class Service:
             if line.get("event") == name:
                 return line
 
-    def start_call(self, method: str, request: Message | bytes) -> grpc.Future:
-        """The call under way; its result is the response's bytes."""
+    def start_call(self, method: str, request: Message | bytes) -> Any:
+        """The `grpc.Future` of a call under way; its result is the response's bytes."""
         data = request if isinstance(request, bytes) else request.SerializeToString()
-        return self.channel.unary_unary(SERVICE + method).future(data, timeout=PATIENCE_S)
+        return self.channel.unary_unary(SERVICE + method, None, None).future(data, timeout=PATIENCE_S)
 
     def call(self, method: str, request: Message | bytes, response: type[ResponseT]) -> ResponseT:
         """The response, or `Refused`."""

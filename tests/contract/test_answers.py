@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tokenwire.v1 import tokenizer_pb2 as pb
 
@@ -124,7 +126,7 @@ def test_decode_gives_text_or_bytes(service: Service) -> None:
     ids = [9906, 100257, 9468]  # "Hello", a control token, two bytes of an emoji
     inputs = [pb.TokenIds(ids=ids)]
 
-    def decode(**options: bool) -> pb.DecodeResult:
+    def decode(**options: Any) -> pb.DecodeResult:
         request = pb.DecodeRequest(tokenizer="gpt-4", inputs=inputs, **options)
         return service.call("Decode", request, pb.DecodeResponse).results[0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 import pytest
 from tokenwire.v1 import tokenizer_pb2 as pb
@@ -48,7 +50,7 @@ def test_a_fault_in_one_input_leaves_its_neighbours_intact(
     small: Service, method: str, reason: str, bad: pb.Input, metadata: dict[str, str]
 ) -> None:
     """The RPC is OK, the bad input has its error, the inputs beside it their values."""
-    kinds = {
+    kinds: dict[str, tuple[Any, Any]] = {
         "Encode": (pb.EncodeRequest, pb.EncodeResponse),
         "Count": (pb.CountRequest, pb.CountResponse),
         "Truncate": (pb.TruncateRequest, pb.TruncateResponse),
@@ -59,7 +61,7 @@ def test_a_fault_in_one_input_leaves_its_neighbours_intact(
     )
     if isinstance(request, pb.TruncateRequest):
         request.max_tokens = 10
-    results = small.call(method, request, response_class).results  # type: ignore[attr-defined]
+    results = small.call(method, request, response_class).results
     assert [result.HasField("error") for result in results] == [False, True, False]
     found_reason, found, _ = unpack(results[1].error)
     assert found_reason == reason

@@ -22,7 +22,7 @@ COUNT = pb.CountRequest(tokenizer="tiny", inputs=[pb.Input(text="abc")])
 
 def count(channel: grpc.Channel) -> int:
     """The tokens of the small request over a channel."""
-    call = channel.unary_unary(f"{SERVICE}Count")
+    call = channel.unary_unary(f"{SERVICE}Count", None, None)
     response = pb.CountResponse.FromString(call(COUNT.SerializeToString(), timeout=PATIENCE_S))
     return response.results[0].count.n_tokens
 
