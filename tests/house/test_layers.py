@@ -19,11 +19,12 @@ ROOTS = {
 
 LAYERS = {
     "tokenwire_core": (
-        {"errors", "segment", "unicode_tables"},
-        {"vocab", "spec", "scripts", "graphemes", "patterns"},
-        {"utf8", "bpe", "split", "special", "decode", "formats"},
-        {"pieces", "regex_split", "encoding", "digest"},
-        {"truncate", "reference"},
+        {"errors", "segment", "unicode_class", "unicode_ranges"},
+        {"charset", "scripts", "spec", "split_scalar", "vocab"},
+        {"alphabet", "split_mask"},
+        {"bpe", "decode", "encoding", "formats", "pattern", "special", "split", "utf8"},
+        {"pieces", "regex_split"},
+        {"reference", "truncate"},
         {"encoder"},
         {"load"},
         {""},
