@@ -1,0 +1,66 @@
+"""The few kinds of characters that a pattern tells apart, one symbol for each."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Collection
+from typing import Final
+
+from tokenwire_core.charset import CharSet
+
+MAX_REMEMBERED: Final = 1 << 14
+"""Code points whose symbol is kept; more are looked up each time, so that no text can fill the memory."""
+
+
+class Alphabet:
+    """Code points that no set of a pattern tells apart get one symbol, `chr(0)`, `chr(1)`, ...
+
+    A pattern over symbols is short and quick where one over code points has sets of hundreds of ranges, and no
+    Unicode table of the engine that runs it plays a part.
+
+    Args:
+        sets: every set of the pattern.
+
+    Attributes:
+        n_symbols: symbols in use; `chr(n_symbols)` is in no text.
+    """
+
+    def __init__(self, sets: Collection[CharSet]) -> None:
+        changes: dict[int, int] = {0: 0}
+        for bit, each in enumerate(sets):
+            for edge in itertools.chain.from_iterable(each.ranges):
+                changes[edge] = changes.get(edge, 0) ^ 1 << bit
+        self._starts = sorted(changes)
+        members = itertools.accumulate((changes[start] for start in self._starts), int.__xor__)
+        numbers: dict[int, int] = {}
+        self._symbols = [numbers.setdefault(member, len(numbers)) for member in members]
+        self._members = list(numbers)
+        self._bits = {each: bit for bit, each in enumerate(sets)}
+        self._table = _Table(self._starts, self._symbols)
+        self.n_symbols = len(numbers)
+
+    def symbols(self, text: str) -> str:
+        """The text with each character's symbol in its place: as many characters as the text."""
+        return text.translate(self._table)
+
+    def symbol_class(self, each: CharSet) -> str:
+        """A bracketed class of the symbols of one of the sets."""
+        bit = 1 << self._bits[each]
+        symbols = [symbol for symbol, member in enumerate(self._members) if member & bit] or [self.n_symbols]
+        return "[" + "".join(f"\\U{symbol:08x}" for symbol in symbols) + "]"
+
+
+class _Table(dict[int, int]):
+    """Code point to symbol, found when first asked for."""
+
+    def __init__(self, starts: list[int], symbols: list[int]) -> None:
+        super().__init__()
+        self._starts = starts
+        self._symbols = symbols
+
+    def __missing__(self, code_point: int) -> int:
+        symbol = self._symbols[bisect_right(self._starts, code_point) - 1]
+        if len(self) < MAX_REMEMBERED:
+            self[code_point] = symbol
+        return symbol

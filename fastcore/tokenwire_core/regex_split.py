@@ -1,0 +1,83 @@
+"""Text to pieces by a pattern that is not compiled in `split`: on the `regex` module, within limits.
+
+A pattern may backtrack without end, so a text has a limit of bytes and matching one of seconds.
+"""
+
+from __future__ import annotations
+
+import time
+
+import regex
+
+from tokenwire_core.errors import ArtifactError, PatternTooSlowError, TextTooLongError
+from tokenwire_core.pattern import rewrite
+
+
+class RegexSplitter:
+    """The matches of one pattern; safe to use from many threads at once, since the GIL is released while matching.
+
+    Args:
+        pattern: as tiktoken reads it.
+        timeout_s: how long the matching of one text may take.
+        max_text_bytes: how long a text may be.
+
+    Raises:
+        ArtifactError: BAD_PATTERN, UNSUPPORTED_PATTERN.
+    """
+
+    def __init__(self, pattern: str, timeout_s: float = 1.0, max_text_bytes: int = 65536) -> None:
+        rewritten = rewrite(pattern)
+        self._alphabet = rewritten.alphabet
+        try:
+            self._pattern = regex.compile(rewritten.pattern, regex.V0)
+        except regex.error as error:
+            raise ArtifactError("BAD_PATTERN", f"the pattern does not compile: {error}") from None
+        self.timeout_s = timeout_s
+        self.max_text_bytes = max_text_bytes
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """The matches in order, as half-open ranges of bytes of the text's UTF-8.
+
+        What lies between matches belongs to no piece. Empty matches are left out; the search goes on one character
+        further, as in tiktoken's engine. Cost: a microsecond a match and 0.1 microseconds a character, if the pattern
+        does not backtrack.
+
+        Raises:
+            TextTooLongError: the text has more than `max_text_bytes`.
+            PatternTooSlowError: matching took longer than `timeout_s`.
+        """
+        n_bytes = len(text) if text.isascii() else len(text.encode())
+        if n_bytes > self.max_text_bytes:
+            raise TextTooLongError(n_bytes, self.max_text_bytes)
+        matches = self._matches(self._alphabet.symbols(text))
+        if n_bytes == len(text):
+            return matches
+        spans = []
+        at = byte_at = 0
+        for start, end in matches:
+            byte_start = byte_at + len(text[at:start].encode())
+            at, byte_at = end, byte_start + len(text[start:end].encode())
+            spans.append((byte_start, byte_at))
+        return spans
+
+    def _matches(self, symbols: str) -> list[tuple[int, int]]:
+        deadline_s = time.monotonic() + self.timeout_s
+        matches = []
+        at = 0
+        while at <= len(symbols):
+            try:
+                # A timeout of 0 or less would be none at all.
+                match = self._pattern.search(
+                    symbols, at, concurrent=True, timeout=max(deadline_s - time.monotonic(), 1e-9)
+                )
+            except TimeoutError:
+                raise PatternTooSlowError(self.timeout_s) from None
+            if match is None:
+                break
+            start, end = match.span()
+            if start < end:
+                matches.append((start, end))
+                at = end
+            else:
+                at = end + 1
+        return matches
