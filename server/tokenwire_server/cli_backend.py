@@ -30,7 +30,7 @@ class RefusalError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.metadata = dict(metadata)
+        self.metadata = dict(sorted(metadata.items()))  # a map on the wire has no order
 
     @property
     def is_usage(self) -> bool:

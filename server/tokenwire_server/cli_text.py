@@ -317,7 +317,10 @@ def _well_formed(name: str) -> str:
 
 
 def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
+    """All of `data`: with PYTHONUNBUFFERED, stdout is a raw file, and one write to a pipe may be a part only."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
 
 
