@@ -19,6 +19,8 @@ import tokenwire_core
 from tokenwire_core import Encoder
 from tokenwire_core.errors import ArtifactError, TokenizerError
 
+from tokenwire_server import manifest
+from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import TokenizerConfig
 
 _XZ_MEMORY_BYTES = 128 << 20  # The strongest preset asks for 65 MiB.
@@ -63,6 +65,12 @@ def prove(config: TokenizerConfig, max_bytes: int) -> Encoder:
     if config.golden is not None:
         _check_golden(encoder, config, max_bytes)
     return encoder
+
+
+def embedded_encoder(name: str) -> Encoder:
+    """The proven encoder of an embedded tokenizer, for use without a service. Raises `ConfigError`, `ProofError`."""
+    (config,) = manifest.embedded([name])
+    return prove(config, Limits().artifact_bytes)
 
 
 def read_pinned(config: TokenizerConfig, max_bytes: int) -> bytes:

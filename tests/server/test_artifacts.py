@@ -14,6 +14,7 @@ import pytest
 import tokenwire_core
 from tokenwire_server import artifacts, manifest
 from tokenwire_server.artifacts import ProofError
+from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
 
 from tests.server import made_up
@@ -44,6 +45,13 @@ def test_the_embedded_tokenizers_prove_themselves(name: str) -> None:
         "o200k_base": "6698135781c3fe10126fd7597383325dc427225d751a676c24260ec60a3f9989",
     }
     assert artifacts.prove(config, 1 << 26).digest == published[name]
+
+
+def test_an_embedded_encoder_needs_no_service() -> None:
+    """One call gives the encoder of an embedded tokenizer; any other name is refused."""
+    assert artifacts.embedded_encoder("cl100k_base").encode("Hello World").ids == [9906, 4435]
+    with pytest.raises(ConfigError, match="did you mean 'cl100k_base'"):
+        artifacts.embedded_encoder("cl100k")
 
 
 def test_a_good_artifact_is_loaded(tmp_path: Path) -> None:
