@@ -45,6 +45,8 @@ _LANGUAGE_OF_SCRIPT = MappingProxyType(
     }
 )
 
+_DECISIVE = frozenset({*_LANGUAGE_OF_SCRIPT, "Hira", "Kana", "Hani", "Bopo"})
+
 # fmt: off
 LANGUAGES = frozenset(
     (
@@ -88,10 +90,10 @@ def _from_tag(tag: str) -> str | None:
 
 def _from_scripts(counts: dict[str, int]) -> str | None:
     """`counts` are letters by ISO 15924 code; neutral and inherited characters decide nothing."""
+    if _DECISIVE.isdisjoint(counts):
+        return None
     counts = {script: n for script, n in counts.items() if script not in ("Zyyy", "Zinh", "Zzzz")}
     total = sum(counts.values())
-    if not total:
-        return None
     kana = counts.pop("Hira", 0) + counts.pop("Kana", 0)
     han = counts.pop("Hani", 0) + counts.pop("Bopo", 0)
     by_language = {"ja": kana + han} if kana else {"zh": han}
