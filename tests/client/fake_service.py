@@ -93,11 +93,11 @@ class FakeService:
         return step(request, context)
 
 
-class _Handlers(grpc.GenericRpcHandler):
+class _Handlers(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # it takes none when it runs
     def __init__(self, service: FakeService) -> None:
         self._service = service
 
-    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
         method = details.method.rsplit("/", 1)[1]
         return grpc.unary_unary_rpc_method_handler(
             self._service.answer,
