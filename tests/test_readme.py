@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rank_files import rank_file
 from tests.service import COMMAND, ROOT, Service, environment, running_service
 
 README = (ROOT / "README.md").read_text()
@@ -60,8 +61,19 @@ def service() -> Iterator[Service]:
         yield service
 
 
-def run(command: list[str] | str, service: Service) -> str:
-    """What a command prints, with the README's addresses replaced by the test's."""
+@pytest.fixture(scope="module")
+def manifest_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the README's tokenwire.toml, its pattern filled in, and the rank file that it names."""
+    folder = tmp_path_factory.mktemp("manifest")
+    manifest = next(block.body for block in blocks() if block.language == "toml")
+    file = rank_file("r50k_base")
+    (folder / "r50k_base.tiktoken").write_bytes(file.data)
+    (folder / "tokenwire.toml").write_text(manifest.replace("'''...'''", f"'''{file.pattern}'''"))
+    return folder
+
+
+def run(command: list[str] | str, service: Service, folder: Path = ROOT) -> str:
+    """What a command prints in a folder, with the README's addresses replaced by the test's."""
 
     def here(text: str) -> str:
         return text.replace(EXAMPLE_ADDRESS, service.address).replace(
@@ -71,7 +83,7 @@ def run(command: list[str] | str, service: Service) -> str:
     answer = subprocess.run(
         here(command) if isinstance(command, str) else list(map(here, command)),
         shell=isinstance(command, str),
-        cwd=ROOT,
+        cwd=folder,
         env=environment(),
         capture_output=True,
         text=True,
@@ -100,7 +112,7 @@ def test_python_blocks_print_what_the_readme_says(block: Block, service: Service
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands_run(command: str, service: Service) -> None:
+def test_commands_run(command: str, service: Service, manifest_folder: Path) -> None:
     """make's targets exist, other repositories' commands are known, and each `tokenwire` command succeeds."""
     words = shlex.split(command)
     if words[0] == "make":
@@ -113,7 +125,7 @@ def test_commands_run(command: str, service: Service) -> None:
             word in {"tokenwire", "tokenwire-server", "tokenwire[local]"} or "/" in word for word in words[2:]
         )
     elif "tokenwire serve" in command:
-        run([*COMMAND, *words[words.index("serve") :], "--check"], service)
+        run([*COMMAND, *words[words.index("serve") :], "--check"], service, manifest_folder)
     else:
         assert "tokenwire " in command or "curl" in command, f"the test does not know {command!r}"
         ours = shlex.join(COMMAND)

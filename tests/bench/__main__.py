@@ -16,7 +16,7 @@ from tests.rank_files import ours, theirs
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".cache" / "bench.json"
-TABLE = re.compile(r"(?<=<!-- bench:begin -->\n).*?(?=<!-- bench:end -->)", re.S)
+TABLE = re.compile(r"(?<=<!-- bench:start -->\n).*?(?=<!-- bench:end -->)", re.S)
 TOKENIZERS = ("cl100k_base", "o200k_base")
 
 
