@@ -71,7 +71,11 @@ cdef size_t n_codepoints(const uint8_t* p, size_t n) noexcept nogil:
 
 def count_codepoints(bytes utf8) -> int:
     """How many code points the well-formed `utf8` has."""
-    return n_codepoints(<const uint8_t*>PyBytes_AS_STRING(utf8), PyBytes_GET_SIZE(utf8))
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(utf8)
+    cdef size_t n = PyBytes_GET_SIZE(utf8), count
+    with nogil:
+        count = n_codepoints(p, n)
+    return count
 
 
 def repair(bytes utf8) -> tuple[bytes, list[tuple[int, int]]]:
