@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -56,6 +57,7 @@ def render(tokens: Iterable[Token], *, colour: bool, with_ids: bool) -> Iterator
             yield f"⟦{body}⟧" if token.is_control else f"[{body}]"
 
 
+@lru_cache(maxsize=1 << 16)  # tokens repeat: a text of 16 MiB has millions, of some thousand kinds
 def visible(text: str) -> str:
     """`text` with everything that cannot be seen written out, and right-to-left text isolated.
 
