@@ -17,8 +17,8 @@ cdef enum:
     LETTER = UPPER | LOWER | CASELESS
     SPACE = BLANK | NEWLINE
 
-# The class of the character that begins at p[i], which is well-formed; `after` is the position behind it.
-cdef inline unsigned class_at(const uint8_t* p, size_t i, size_t* after) noexcept nogil:
+# The code point that begins at p[i], which is well-formed; `after` is the position behind it.
+cdef inline uint32_t code_point_at(const uint8_t* p, size_t i, size_t* after) noexcept nogil:
     cdef uint32_t c = p[i]
     if c < 0x80:
         after[0] = i + 1
@@ -34,4 +34,9 @@ cdef inline unsigned class_at(const uint8_t* p, size_t i, size_t* after) noexcep
             | <uint32_t>(p[i + 2] & 0x3F) << 6 | (p[i + 3] & 0x3F)
         )
         after[0] = i + 4
+    return c
+
+# The class of the character that begins at p[i], otherwise as code_point_at.
+cdef inline unsigned class_at(const uint8_t* p, size_t i, size_t* after) noexcept nogil:
+    cdef uint32_t c = code_point_at(p, i, after)
     return tw_class[<uint32_t>tw_class_block[c >> 8] << 8 | (c & 0xFF)]
