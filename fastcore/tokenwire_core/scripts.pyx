@@ -1,54 +1,83 @@
-"""Scripts of a text: how many of its letters each writing system has.
+"""How many letters of each script a text has, which is what tells languages apart before anything else.
 
-Looks a letter's script up in a two-stage table, like the classes of the splitter, and counts by number; names are made
-once at the end. Cost: 1 to 2 ns a character.
+Scripts are those of Unicode 16.0 (UAX #24), one for each letter. Cost: 2 ns a code point.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from tokenwire_core.unicode_class cimport code_point_at
+from tokenwire_core.utf8 cimport first_ill_formed, ill_formed_length
 
 cdef extern from "script_tables.h" nogil:
-    const int TW_N_SCRIPTS
-    const char* tw_script_codes[1]       # ISO 15924, by number; number 0 is no script
+    enum:
+        TW_N_SCRIPTS
     const uint8_t tw_script_block[1]     # by code point >> 8
     const uint8_t tw_script[1]           # blocks of 256
+    const char* tw_script_codes[TW_N_SCRIPTS]
 
 
-cdef void count_by_number(
-    const uint8_t* p, size_t n, size_t max_codepoints, size_t* counts
+cdef size_t count_well_formed(
+    const uint8_t* p, size_t n, uint64_t max_codepoints, uint64_t* counts
 ) noexcept nogil:
-    cdef size_t i = 0, k
+    """Add to `counts`, by number of the script; how many code points were read."""
+    cdef size_t i = 0
+    cdef uint64_t n_codepoints = 0
     cdef uint32_t c
-    for k in range(max_codepoints):
-        if i >= n:
-            break
-        c = code_point_at(p, i, &i)
+    while i < n and n_codepoints < max_codepoints:
+        c = p[i]
+        if c < 0x80:
+            i += 1
+        elif c < 0xE0:
+            c = (c & 0x1F) << 6 | (p[i + 1] & 0x3F)
+            i += 2
+        elif c < 0xF0:
+            c = (c & 0x0F) << 12 | <uint32_t>(p[i + 1] & 0x3F) << 6 | (p[i + 2] & 0x3F)
+            i += 3
+        else:
+            c = (
+                (c & 0x07) << 18 | <uint32_t>(p[i + 1] & 0x3F) << 12
+                | <uint32_t>(p[i + 2] & 0x3F) << 6 | (p[i + 3] & 0x3F)
+            )
+            i += 4
+        n_codepoints += 1
         counts[tw_script[<uint32_t>tw_script_block[c >> 8] << 8 | (c & 0xFF)]] += 1
+    return n_codepoints
 
 
-def count_scripts(bytes utf8, Py_ssize_t max_codepoints) -> dict[str, int]:
-    """Letters (general category L) by the ISO 15924 code of their script, such as `Latn`.
+cdef void count_all(const uint8_t* p, size_t n, uint64_t max_codepoints, uint64_t* counts) noexcept nogil:
+    """count_well_formed between the ill-formed parts, each of which is one code point without a script."""
+    cdef size_t start = 0, end
+    cdef uint64_t left = max_codepoints
+    if n / 4 > max_codepoints:
+        n = max_codepoints * 4           # no code point has more bytes
+    while start < n and left:
+        end = first_ill_formed(p, n, start)
+        left -= count_well_formed(p + start, end - start, left, counts)
+        if end == n or not left:
+            break
+        left -= 1
+        start = end + ill_formed_length(p, n, end)
 
-    Scripts without a letter are left out, and so are letters of script Common or Inherited.
 
-    Args:
-        utf8: well-formed.
-        max_codepoints: how many code points are looked at, from the start; 0 or more.
+def count_scripts(bytes utf8, uint64_t max_codepoints) -> dict[str, int]:
+    """Letters by ISO 15924 code of their script, in the first `max_codepoints` code points of a text.
+
+    Letters of scripts Common and Inherited, everything that is no letter, and ill-formed bytes are left out; a script
+    without letters has no entry.
+
+    Raises:
+        OverflowError: `max_codepoints` is negative.
     """
-    cdef size_t counts[256]              # a script's number is one byte
+    cdef uint64_t counts[TW_N_SCRIPTS]
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(utf8)
     cdef size_t n = PyBytes_GET_SIZE(utf8)
-    cdef int number
-    if max_codepoints < 0:
-        raise ValueError(f"max_codepoints is {max_codepoints}; it must be 0 or more")
-    for number in range(TW_N_SCRIPTS):
-        counts[number] = 0
+    cdef int script
+    for script in range(TW_N_SCRIPTS):
+        counts[script] = 0
     with nogil:
-        count_by_number(p, n, max_codepoints, counts)
+        count_all(p, n, max_codepoints, counts)
     return {
-        (<bytes>tw_script_codes[number]).decode("ascii"): counts[number]
-        for number in range(1, TW_N_SCRIPTS)
-        if counts[number]
+        tw_script_codes[script].decode("ascii"): counts[script]
+        for script in range(1, TW_N_SCRIPTS)
+        if counts[script]
     }

@@ -1,7 +1,9 @@
-"""Letters are counted by the script that the Unicode Standard gives them."""
+"""Letters by script: the engine's scripts, and the edges of counting."""
 
 from __future__ import annotations
 
+import random
+import sys
 from collections import Counter
 
 import pytest
@@ -13,49 +15,61 @@ from tokenwire_core.unicode_ranges import SCRIPT
 
 from tests.strategies import texts
 
-LETTERS = charset.general_category("letter")
-SCRIPT_OF = {
-    c: code
+CODE_OF = {
+    code_point: code
     for code in SCRIPT
-    if code not in ("Zyyy", "Zinh") and (members := charset.script(code)) and LETTERS
-    for c in members & LETTERS
+    if code not in ("Zyyy", "Zinh")
+    for code_point in (charset.script(code.lower()) or charset.CharSet(()))
+    & (charset.general_category("l") or charset.CharSet(()))
 }
+"""ISO 15924 code of each letter, from the ranges whose equality with tiktoken's engine another test proves."""
 
 
 def expected(text: str) -> dict[str, int]:
-    """The slow way: one character after the other."""
-    return dict(Counter(SCRIPT_OF[ord(c)] for c in text if ord(c) in SCRIPT_OF))
+    return Counter(CODE_OF[ord(c)] for c in text if ord(c) in CODE_OF)
 
 
-@given(text=texts(), max_codepoints=st.integers(0, 40))
-def test_scripts_are_those_of_the_ranges(text: str, max_codepoints: int) -> None:
-    """The table in C agrees with the ranges that patterns are made of, and the limit counts code points."""
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("", {}),
+        ("123 !? \u0301 🙂", {}),
+        ("Hello, мир! 你好 γειά", {"Latn": 5, "Cyrl": 3, "Hani": 2, "Grek": 4}),
+        ("カナ かな 漢字 한글", {"Kana": 2, "Hira": 2, "Hani": 2, "Hang": 2}),
+        ("नमस्ते ไทย עברית عربي", {"Deva": 4, "Thai": 3, "Hebr": 5, "Arab": 4}),
+        ("ªº µ", {"Latn": 2}),
+        ("𐐀𠮷", {"Dsrt": 1, "Hani": 1}),
+    ],
+)
+def test_letters_are_counted_by_script(text: str, counts: dict[str, int]) -> None:
+    """Digits, marks, punctuation and emoji are no letters; µ is a letter of no script."""
+    assert count_scripts(text.encode(), 1000) == counts
+
+
+def test_every_code_point() -> None:
+    """All code points at once, and one in 97 alone, have the scripts of the ranges."""
+    everything = "".join(chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000)
+    assert count_scripts(everything.encode(), len(everything)) == expected(everything)
+    for c in everything[::97]:
+        assert count_scripts(c.encode(), 1) == expected(c)
+
+
+@given(text=texts(), max_codepoints=st.integers(0, 80))
+def test_only_the_beginning_counts(text: str, max_codepoints: int) -> None:
+    """Only the first `max_codepoints` code points are looked at."""
     assert count_scripts(text.encode(), max_codepoints) == expected(text[:max_codepoints])
 
 
-def test_every_letter() -> None:
-    """All letters at once: each is counted under its own script."""
-    text = "".join(map(chr, SCRIPT_OF))
-    assert count_scripts(text.encode(), len(text)) == expected(text)
-
-
-def test_what_is_no_letter_has_no_script() -> None:
-    """Digits, blanks, punctuation, marks and the letters all scripts share count for nothing."""
-    assert count_scripts("12 ,.\n\u0301\u00b5\u30fc🙂".encode(), 100) == {}
-
-
-def test_known_scripts() -> None:
-    """A text in five scripts, by hand."""
-    assert count_scripts("abc мир 你好 กขค ひ".encode(), 100) == {
-        "Latn": 3,
-        "Cyrl": 3,
-        "Hani": 2,
-        "Thai": 3,
-        "Hira": 1,
-    }
+@given(data=st.lists(st.one_of(st.binary(max_size=6), texts().map(str.encode))).map(b"".join))
+def test_ill_formed_bytes_count_as_no_letter(data: bytes) -> None:
+    """Bytes that are no UTF-8 are what U+FFFD is: one code point per maximal part, without a script."""
+    text = data.decode(errors="replace")
+    assert count_scripts(data, len(text)) == expected(text)
+    half = random.Random(len(data)).randint(0, len(text))
+    assert count_scripts(data, half) == expected(text[:half])
 
 
 def test_a_negative_limit_is_refused() -> None:
-    """A limit below zero is a mistake of the caller, not a text without letters."""
-    with pytest.raises(ValueError, match="max_codepoints is -1"):
-        count_scripts(b"abc", -1)
+    """There is no number of code points below zero."""
+    with pytest.raises(OverflowError):
+        count_scripts(b"a", -1)

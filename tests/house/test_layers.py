@@ -20,9 +20,9 @@ ROOTS = {
 LAYERS = {
     "tokenwire_core": (
         {"errors", "segment", "unicode_class", "unicode_ranges"},
-        {"charset", "scripts", "spec", "split_scalar", "vocab"},
+        {"charset", "spec", "split_scalar", "vocab"},
         {"alphabet", "split_mask"},
-        {"bpe", "decode", "encoding", "formats", "pattern", "special", "split", "utf8"},
+        {"bpe", "decode", "encoding", "formats", "pattern", "scripts", "special", "split", "utf8"},
         {"pieces", "regex_split"},
         {"reference", "truncate"},
         {"encoder"},
