@@ -20,7 +20,7 @@ _READERS: Final[dict[str, tuple[Callable[..., TokenizerSpec], set[str]]]] = {
 
 def load(
     data: bytes,
-    format: Format = "tiktoken",  # noqa: A002  (the word of the manifest and of the contract)
+    format: Format = "tiktoken",
     *,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
@@ -57,7 +57,7 @@ def load(
     return Encoder(spec)
 
 
-def read_spec(data: bytes, format: Format = "tiktoken", **options: object) -> TokenizerSpec:  # noqa: A002
+def read_spec(data: bytes, format: Format = "tiktoken", **options: object) -> TokenizerSpec:
     """What `load` compiles: the artifact as a `TokenizerSpec`, with the same options and errors."""
     if format not in _READERS:
         known = ", ".join(_READERS)
