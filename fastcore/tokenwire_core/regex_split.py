@@ -39,8 +39,8 @@ class RegexSplitter:
         """The matches in order, as half-open ranges of bytes of the text's UTF-8.
 
         What lies between matches belongs to no piece. Empty matches are left out; the search goes on one character
-        further, as in tiktoken's engine. Cost: a microsecond a match and 0.1 microseconds a character, if the pattern
-        does not backtrack.
+        further, as in tiktoken's engine. Cost: 2 microseconds a match and 0.1 a character, if the pattern does
+        not backtrack.
 
         Raises:
             TextTooLongError: the text has more than `max_text_bytes`.
@@ -64,20 +64,19 @@ class RegexSplitter:
         deadline_s = time.monotonic() + self.timeout_s
         matches = []
         at = 0
-        while at <= len(symbols):
-            try:
+        try:
+            while at <= len(symbols):
                 # A timeout of 0 or less would be none at all.
-                match = self._pattern.search(
-                    symbols, at, concurrent=True, timeout=max(deadline_s - time.monotonic(), 1e-9)
-                )
-            except TimeoutError:
-                raise PatternTooSlowError(self.timeout_s) from None
-            if match is None:
-                break
-            start, end = match.span()
-            if start < end:
-                matches.append((start, end))
-                at = end
-            else:
-                at = end + 1
+                left_s = max(deadline_s - time.monotonic(), 1e-9)
+                for match in self._pattern.finditer(symbols, at, concurrent=True, timeout=left_s):
+                    start, end = match.span()
+                    if start == end:
+                        # The module would look for a longer match at the same place; tiktoken's engine goes on.
+                        at = end + 1
+                        break
+                    matches.append((start, end))
+                else:
+                    break
+        except TimeoutError:
+            raise PatternTooSlowError(self.timeout_s) from None
         return matches
