@@ -6,6 +6,7 @@ Scripts are those of Unicode 16.0 (UAX #24), one for each letter. Cost: 2 ns a c
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from tokenwire_core.unicode_class cimport code_point_at
 from tokenwire_core.utf8 cimport first_ill_formed, ill_formed_length
 
 cdef extern from "script_tables.h" nogil:
@@ -16,32 +17,18 @@ cdef extern from "script_tables.h" nogil:
     const char* tw_script_codes[TW_N_SCRIPTS]
 
 
-cdef size_t count_well_formed(
+cdef uint64_t count_well_formed(
     const uint8_t* p, size_t n, uint64_t max_codepoints, uint64_t* counts
 ) noexcept nogil:
     """Add to `counts`, by number of the script; how many code points were read."""
     cdef size_t i = 0
-    cdef uint64_t n_codepoints = 0
+    cdef uint64_t n_read = 0
     cdef uint32_t c
-    while i < n and n_codepoints < max_codepoints:
-        c = p[i]
-        if c < 0x80:
-            i += 1
-        elif c < 0xE0:
-            c = (c & 0x1F) << 6 | (p[i + 1] & 0x3F)
-            i += 2
-        elif c < 0xF0:
-            c = (c & 0x0F) << 12 | <uint32_t>(p[i + 1] & 0x3F) << 6 | (p[i + 2] & 0x3F)
-            i += 3
-        else:
-            c = (
-                (c & 0x07) << 18 | <uint32_t>(p[i + 1] & 0x3F) << 12
-                | <uint32_t>(p[i + 2] & 0x3F) << 6 | (p[i + 3] & 0x3F)
-            )
-            i += 4
-        n_codepoints += 1
+    while i < n and n_read < max_codepoints:
+        c = code_point_at(p, i, &i)
+        n_read += 1
         counts[tw_script[<uint32_t>tw_script_block[c >> 8] << 8 | (c & 0xFF)]] += 1
-    return n_codepoints
+    return n_read
 
 
 cdef void count_all(const uint8_t* p, size_t n, uint64_t max_codepoints, uint64_t* counts) noexcept nogil:
@@ -59,19 +46,21 @@ cdef void count_all(const uint8_t* p, size_t n, uint64_t max_codepoints, uint64_
         start = end + ill_formed_length(p, n, end)
 
 
-def count_scripts(bytes utf8, uint64_t max_codepoints) -> dict[str, int]:
+def count_scripts(bytes utf8, Py_ssize_t max_codepoints) -> dict[str, int]:
     """Letters by ISO 15924 code of their script, in the first `max_codepoints` code points of a text.
 
     Letters of scripts Common and Inherited, everything that is no letter, and ill-formed bytes are left out; a script
     without letters has no entry.
 
     Raises:
-        OverflowError: `max_codepoints` is negative.
+        ValueError: `max_codepoints` is negative.
     """
     cdef uint64_t counts[TW_N_SCRIPTS]
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(utf8)
     cdef size_t n = PyBytes_GET_SIZE(utf8)
     cdef int script
+    if max_codepoints < 0:
+        raise ValueError(f"max_codepoints is {max_codepoints}; it must be 0 or more")
     for script in range(TW_N_SCRIPTS):
         counts[script] = 0
     with nogil:
