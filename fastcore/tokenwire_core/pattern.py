@@ -32,6 +32,7 @@ _HEX_ESCAPE = re.compile(
 _PROPERTY = re.compile(r"[pP](?:([A-Za-z])|\{(\^?)([\w \-=:]+)\})", re.A)
 _QUANTIFIER = re.compile(r"[*+?]|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]+)\}")
 _GROUP = re.compile(r"\(\?(?:P?<[A-Za-z_]\w*>|<?[=!]|[:>])|\((?!\?)", re.A)
+_PLAIN_GROUPS = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
 _FLAGS = re.compile(r"\(\?([imsu]*)(?:-([ims]+))?([:)])")
 _SET_OPERATORS = {"&&": CharSet.__and__, "--": CharSet.__sub__, "~~": CharSet.__xor__}
 
@@ -115,26 +116,25 @@ class _Parser:
         raise ArtifactError(reason, f"the pattern has {what} at character {self._at}")
 
     def _open_group(self) -> str:
-        if flags := _FLAGS.match(self._pattern, self._at):
-            on, off, end = flags[1], flags[2] or "", flags[3]
-            if end == ")":
+        after = self._flags
+        if match := _FLAGS.match(self._pattern, self._at):
+            after = after.changed(on=match[1], off=match[2] or "")
+            if match[3] == ")":
                 if self._open:
                     # In Rust's regex it ends with the group, in fancy-regex it does not.
-                    self._fail("UNSUPPORTED_PATTERN", f"the flags {flags[0]} inside a group")
-                self._at = flags.end()
-                self._flags = self._flags.changed(on, off)
+                    self._fail("UNSUPPORTED_PATTERN", f"the flags {match[0]} inside a group")
+                self._at = match.end()
+                self._flags = after
                 return "nothing"
-            opening, after = "(?:", self._flags.changed(on, off)
-        elif group := _GROUP.match(self._pattern, self._at):
-            opening, after = group[0], self._flags
-            if opening == "(" or (opening[-1] == ">" and opening != "(?>"):
-                opening = "(?:"  # nothing refers to what a group has matched
-            flags = group
         else:
+            match = _GROUP.match(self._pattern, self._at)
+        if match is None:
             self._fail("UNSUPPORTED_PATTERN", f"the group {self._pattern[self._at : self._at + 3]}...")
         if len(self._open) == MAX_DEPTH:
             self._fail("UNSUPPORTED_PATTERN", f"more than {MAX_DEPTH} groups within each other")
-        self._at = flags.end()
+        self._at = match.end()
+        # Nothing refers to what a group has matched, and flags are done with here.
+        opening = match[0] if match[0] in _PLAIN_GROUPS else "(?:"
         self._open.append((self._flags, opening))
         self._flags = after
         self._parts.append(opening)

@@ -9,7 +9,7 @@ import time
 
 import regex
 
-from tokenwire_core.errors import ArtifactError, PatternTooSlowError, TextTooLongError
+from tokenwire_core.errors import PatternTooSlowError, TextTooLongError
 from tokenwire_core.pattern import rewrite
 
 
@@ -28,10 +28,7 @@ class RegexSplitter:
     def __init__(self, pattern: str, timeout_s: float = 1.0, max_text_bytes: int = 65536) -> None:
         rewritten = rewrite(pattern)
         self._alphabet = rewritten.alphabet
-        try:
-            self._pattern = regex.compile(rewritten.pattern, regex.V0)
-        except regex.error as error:
-            raise ArtifactError("BAD_PATTERN", f"the pattern does not compile: {error}") from None
+        self._pattern = regex.compile(rewritten.pattern, regex.V0)
         self.timeout_s = timeout_s
         self.max_text_bytes = max_text_bytes
 
