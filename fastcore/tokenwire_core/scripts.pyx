@@ -1,6 +1,6 @@
 """How many letters of each script a text has, which is what tells languages apart before anything else.
 
-Scripts are those of Unicode 16.0 (UAX #24), one for each letter. Cost: 2 ns a code point.
+Scripts are those of Unicode 16.0 (UAX #24), one for each letter. Cost: 3 ns a byte of ASCII, 10 ns any other character.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
