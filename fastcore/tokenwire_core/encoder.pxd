@@ -27,5 +27,7 @@ cdef class Encoder:
     cdef int encode_parts(
         self, Scratch* s, object text, list parts, bint keep, uint64_t limit, list resyncs, list replaced
     ) except -1
-    cdef int encode_run(self, Scratch* s, size_t start, size_t end, bint keep, uint64_t limit, list resyncs) except -1
+    cdef int encode_run(
+        self, Scratch* s, size_t start, size_t end, bint keep, uint64_t limit, list resyncs, object until_s
+    ) except -1
     cdef bint encode_compiled(self, Scratch* s, size_t start, size_t end, bint keep, uint64_t limit) noexcept nogil

@@ -315,8 +315,10 @@ cdef class Encoder:
         cdef ControlMatch match
         cdef bint reject
         cdef uint32_t edges[2]
-        if n > MAX_TEXT_BYTES:
-            raise TextTooLongError(n, MAX_TEXT_BYTES)
+        cdef size_t max_bytes = MAX_TEXT_BYTES if self.pattern >= 0 else self.regex_splitter.max_text_bytes
+        cdef object until_s = None if self.pattern >= 0 else self.regex_splitter.give_up_at_s()
+        if n > max_bytes:
+            raise TextTooLongError(n, max_bytes)
         if not hold_text(s, p, n):
             raise MemoryError
         for end, matcher, reject in parts:
@@ -327,19 +329,21 @@ cdef class Encoder:
                     if replaced:
                         to_sent(replaced, edges, 2)
                     raise ControlTokenError(self._spelling(match.id), edges[0], edges[1])
-                self.encode_run(s, start, match.start, keep, limit, resyncs)
+                self.encode_run(s, start, match.start, keep, limit, resyncs, until_s)
                 if not append_id(s, match.id, keep):
                     raise MemoryError
                 start = match.end
                 if s.n_ids > limit:
                     return 0
-            self.encode_run(s, start, end, keep, limit, resyncs)
+            self.encode_run(s, start, end, keep, limit, resyncs, until_s)
             start = end
             if s.n_ids > limit:
                 return 0
         return 0
 
-    cdef int encode_run(self, Scratch* s, size_t start, size_t end, bint keep, uint64_t limit, list resyncs) except -1:
+    cdef int encode_run(
+        self, Scratch* s, size_t start, size_t end, bint keep, uint64_t limit, list resyncs, object until_s
+    ) except -1:
         """Encode s.text[start:end], in which no control token is to be found."""
         cdef bint done
         cdef size_t position = start, span_start, span_end
@@ -354,7 +358,7 @@ cdef class Encoder:
             if not done:
                 raise MemoryError
             return 0
-        for span_start, span_end in self.regex_splitter.spans(s.text[start:end].decode()):
+        for span_start, span_end in self.regex_splitter.spans(s.text[start:end].decode(), until_s):
             if start + span_start != position:
                 resyncs.append((s.n_ids, start + span_start))
                 position = start + span_start

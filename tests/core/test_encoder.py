@@ -7,7 +7,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_core import InvalidUtf8Error, TokenizerError
+from tokenwire_core import InvalidUtf8Error, PatternTooSlowError, TextTooLongError, TokenizerError
 
 from tests.core.made_up import encoder
 from tests.strategies import texts
@@ -116,6 +116,19 @@ def test_text_a_pattern_leaves_out_has_no_token_and_moves_the_spans() -> None:
     assert encoding.offsets() == [(0, 2), (6, 7), (7, 8)]
 
 
+def test_limits_of_the_regex_path_hold_for_the_whole_text() -> None:
+    """Control tokens cut a text into runs, but its length and its time are limited as one."""
+    enc = encoder(pattern=r"(?:\w+\w+)+;|\S", special_tokens={"<|end|>": 400})
+    assert enc.max_text_bytes is not None
+    with pytest.raises(TextTooLongError) as caught:
+        enc.encode(("a" * 100 + "<|end|>") * (enc.max_text_bytes // 100), special="allow")
+    assert caught.value.limit == enc.max_text_bytes
+    slow = "a" * 150 + "<|end|>"
+    enc.encode(slow, special="allow")
+    with pytest.raises(PatternTooSlowError):
+        enc.encode(slow * 300, special="allow")
+
+
 def test_options_a_rank_file_does_not_have() -> None:
     """A pair of texts, an unknown way with ill-formed bytes and an unknown unit are refused, not ignored."""
     with pytest.raises(TokenizerError):
@@ -130,7 +143,7 @@ def test_options_a_rank_file_does_not_have() -> None:
 
 def test_one_encoder_serves_many_threads() -> None:
     """Ten threads with texts of their own get the ids one thread gets, batched or not."""
-    inputs = [f"the {i} éé 👍 thethe <|end|>" * (1 + 40 * (i % 7)) for i in range(100)]
+    inputs = [f"the {i} éé 👍 thethe <|end|>" * (1 + 30 * (i % 3)) for i in range(100)]
     expected = [ENC.encode(text).ids for text in inputs]
     wrong: list[int] = []
     start = threading.Barrier(10)
