@@ -70,7 +70,7 @@ _PRIMARY = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8})*")
 def label(tag: str, utf8: bytes) -> tuple[str, str]:
     """The language of a text and what decided it: (one of `LANGUAGES`, one of `SOURCES`).
 
-    `tag` is the declared BCP 47 tag or empty; `utf8` is well-formed.
+    `tag` is the declared BCP 47 tag or empty; ill-formed parts of `utf8` have no script.
     """
     if tag:
         language = _from_tag(tag)

@@ -8,15 +8,14 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from tokenwire.v1 import tokenizer_pb2 as pb
-from tokenwire_core import Encoder, SpecialPolicy
+from tokenwire_core import Encoder, InvalidPolicy, OffsetUnit, SpecialPolicy
+from tokenwire_core.utf8 import count_codepoints, repair
 
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import Limits
 from tokenwire_server.wire_messages import text_bytes
 
 WordT = TypeVar("WordT")
-InvalidPolicy = Literal["error", "replace"]
-OffsetUnit = Literal["byte", "codepoint", "utf16"]
 
 _SPECIAL: Mapping[int, Literal["text", "allow", "reject"]] = MappingProxyType(
     {
@@ -60,6 +59,10 @@ class Text:
     utf8: bytes
     invalid: InvalidPolicy
     language: str
+
+    def n_characters(self) -> int:
+        """How many code points the text has that the core accepted: ill-formed parts count as they are replaced."""
+        return count_codepoints(self.utf8 if self.invalid == "error" else repair(self.utf8)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class TokenizerService:
                 utf8 = text.encode()
                 self._check_response(len(utf8))
                 result.text = text
-            label, decided_by = language.label(item.language, utf8 if not request.as_bytes else text.encode())
+            label, decided_by = language.label(item.language, utf8)
             return InputUsage(label, decided_by, len(ids), len(utf8), len(text)), len(utf8)
 
         response = pb.DecodeResponse(digest=encoder.digest)
@@ -136,18 +136,18 @@ class TokenizerService:
                 invalid=text.invalid,
                 limit=walk_to,
             )
-            characters = text.utf8.decode("utf-8", "replace")
             message = result.count
             message.SetInParent()
             message.n_tokens = n_tokens
             message.n_bytes = len(text.utf8)
-            message.n_codepoints = len(characters)
+            used = _usage_of(text, n_tokens)
+            message.n_codepoints = used.n_characters
             message.limit_exceeded = limit is not None and n_tokens > limit
             if asks_fit:
                 message.fits = n_tokens <= room
             if request.check_nfc:
-                message.is_nfc = unicodedata.is_normalized("NFC", characters)
-            return _usage_of(text, n_tokens, characters), 0
+                message.is_nfc = unicodedata.is_normalized("NFC", text.utf8.decode("utf-8", "replace"))
+            return used, 0
 
         response = pb.CountResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -268,13 +268,10 @@ class TokenizerService:
         return info
 
 
-def _usage_of(text: Text, n_tokens: int, characters: str | None = None) -> InputUsage:
-    """What a text took that the core accepted; `characters` is the text decoded, if that was done already."""
-    if characters is None:
-        characters = text.utf8.decode("utf-8", "replace")
-    sample = text.utf8 if text.invalid == "error" else characters.encode()
-    label, decided_by = language.label(text.language, sample)
-    return InputUsage(label, decided_by, n_tokens, len(text.utf8), len(characters))
+def _usage_of(text: Text, n_tokens: int) -> InputUsage:
+    """What a text took that the core accepted."""
+    label, decided_by = language.label(text.language, text.utf8)
+    return InputUsage(label, decided_by, n_tokens, len(text.utf8), text.n_characters())
 
 
 def _fail(result: ResultT, fault: Fault, call: Call) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import sys
 import threading
 from dataclasses import replace
 
 import pytest
-import tiktoken
 import tokenwire_core
 from hypothesis import given
 from tokenwire_core import charset
@@ -21,6 +19,7 @@ from tokenwire_core.regex_split import RegexSplitter
 from tokenwire_core.split import FAMILIES, split
 
 from tests.core.made_up import rank_file
+from tests.core.tiktoken_pieces import assert_pieces_are_tiktokens
 from tests.strategies import random_text, texts
 
 MADE_UP = {
@@ -38,16 +37,8 @@ def pieces(pattern: str, texts: list[str]) -> list[list[bytes]]:
 
 
 def assert_tiktoken_agrees(pattern: str, texts: list[str]) -> None:
-    """With every piece as a token, and every two neighbours, tiktoken has one token for each piece."""
-    ours = pieces(pattern, texts)
-    tokens = {piece for split in ours for piece in split}
-    tokens |= {a + b for split in ours for a, b in itertools.pairwise(split)}
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    for token in sorted(tokens):
-        ranks.setdefault(token, len(ranks))
-    encoding = tiktoken.Encoding("pieces", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    for text, mine in zip(texts, ours, strict=True):
-        assert encoding.encode_ordinary(text) == [ranks[piece] for piece in mine], ascii(text)
+    """tiktoken has the pieces of the regex splitter."""
+    assert_pieces_are_tiktokens(pattern, texts, pieces(pattern, texts))
 
 
 def contexts(code_points: range) -> list[str]:

@@ -7,11 +7,11 @@ import random
 from typing import Literal
 
 import pytest
-import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenwire_core.split import FAMILIES, pattern_id, split
 
+from tests.core.tiktoken_pieces import assert_pieces_are_tiktokens
 from tests.strategies import random_text, texts
 
 PATTERNS = sorted(FAMILIES)
@@ -56,28 +56,14 @@ def test_window_edges(pattern: str) -> None:
                     assert split(pattern, utf8) == split(pattern, utf8, "scalar")
 
 
-def pieces(pattern: str, text: str) -> list[bytes]:
-    """The pieces of `text`."""
-    utf8 = text.encode()
-    edges = [0, *split(pattern, utf8)]
-    return [utf8[start:end] for start, end in itertools.pairwise(edges)]
-
-
 def assert_tiktoken_agrees(pattern: str, cases: list[str]) -> None:
-    """tiktoken, with every piece of ours as a token, gives one token for each piece of ours.
-
-    A whole piece that is a token wins before any merge. If tiktoken's pieces were finer, ours would not come out
-    whole; if they were coarser, two neighbours of ours would merge, because each such pair is a token as well.
-    """
-    ours = [pieces(pattern, text) for text in cases]
-    tokens = {piece for text in ours for piece in text}
-    tokens |= {left + right for text in ours for left, right in itertools.pairwise(text)}
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    for token in sorted(tokens):
-        ranks.setdefault(token, len(ranks))
-    encoding = tiktoken.Encoding("pieces", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    for text, mine in zip(cases, ours, strict=True):
-        assert encoding.encode_ordinary(text) == [ranks[piece] for piece in mine], ascii(text)
+    """tiktoken has the pieces of the compiled splitter."""
+    ours = []
+    for text in cases:
+        utf8 = text.encode()
+        edges = [0, *split(pattern, utf8)]
+        ours.append([utf8[start:end] for start, end in itertools.pairwise(edges)])
+    assert_pieces_are_tiktokens(pattern, cases, ours)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
