@@ -156,7 +156,7 @@ cdef class Decoder:
     none is U+FFFD at once. A Decoder belongs to one stream, and to one thread at a time.
     """
 
-    def __cinit__(self, Vocab vocab, bint skip_special=False):
+    def __cinit__(self, Vocab vocab not None, bint skip_special=False):
         self.vocab = vocab
         self.skip_special = skip_special
         self.pending = b""

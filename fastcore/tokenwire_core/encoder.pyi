@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Sequence
-from typing import Literal, final
+from typing import Literal, Self, final
 
 from tokenwire_core.decode import Decoder
 from tokenwire_core.encoding import Encoding
@@ -11,7 +11,7 @@ from tokenwire_core.truncate import Truncation
 class Encoder:
     """A compiled tokenizer: immutable, and safe to use from many threads at once."""
 
-    def __init__(self, spec: TokenizerSpec) -> None: ...
+    def __new__(cls, spec: TokenizerSpec) -> Self: ...
     def encode(
         self,
         text: str | bytes | Sequence[Segment],

@@ -103,7 +103,7 @@ cdef class Encoder:
         TokenizerError: an option this tokenizer does not have.
     """
 
-    def __init__(self, spec):
+    def __cinit__(self, spec):
         self.spec = spec
         self.special_tokens = dict(spec.special_tokens)
         self.control_tokens = dict(spec.special_tokens)

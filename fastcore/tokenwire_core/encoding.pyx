@@ -25,12 +25,12 @@ cdef Encoding new_encoding(Vocab vocab, const uint32_t* ids, size_t n, object te
     return e
 
 
-cdef list id_list(list integers, const uint32_t* ids, Py_ssize_t n):
+cdef list id_list(Vocab vocab, const uint32_t* ids, Py_ssize_t n):
     cdef list result = PyList_New(n)
     cdef Py_ssize_t i
     cdef PyObject* value
     for i in range(n):
-        value = PyList_GET_ITEM(integers, ids[i])
+        value = PyList_GET_ITEM(vocab.integers, ids[i])
         Py_INCREF(<object>value)
         PyList_SET_ITEM(result, i, <object>value)
     return result
@@ -56,10 +56,14 @@ cdef class Encoding:
         ids_u32: the same as a read-only memoryview of format "I".
     """
 
+    def __cinit__(self):
+        self.packed = b""
+        self.text = b""
+
     @property
     def ids(self) -> list[int]:
         if self.id_list is None:
-            self.id_list = id_list(self.vocab.integers, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self))
+            self.id_list = id_list(self.vocab, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self))
         return self.id_list
 
     @property

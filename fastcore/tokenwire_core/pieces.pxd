@@ -8,7 +8,7 @@ from tokenwire_core.vocab cimport VocabTables, WordSlot
 cdef enum:
     CHUNK_CAPACITY = PIECES_PER_CHUNK + SPLIT_SLACK + 8
     CACHE_BITS = 14          # sets of two slots: 1 MiB
-    KEEP_BYTES = 1 << 22     # buffers above this are freed when a scratch goes back
+    KEEP_BYTES = 1 << 20     # buffers above this are freed when a scratch goes back
 
 # What one running call writes to. Never shared while in use.
 cdef struct Scratch:
