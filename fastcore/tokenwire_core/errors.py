@@ -67,7 +67,7 @@ class IdOutOfRangeError(TokenizerError):
 
     def __init__(self, index: int, vocab_size: int) -> None:
         super().__init__(
-            f"the id at index {index} is not in the vocabulary of ids below {vocab_size}; "
+            f"the id at index {index} is no token: it is not below {vocab_size}, or in a hole of the vocabulary; "
             "check that the ids come from this tokenizer"
         )
         self.index = index

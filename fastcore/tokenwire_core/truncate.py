@@ -40,7 +40,7 @@ class Truncation:
         ids: the ids of `text`; for `ids_only` the first or last ids of the whole text.
         n_tokens: len(ids).
         n_tokens_before: how many tokens the whole text has.
-        kept: the byte ranges of the input that were kept, as [(byte_start, byte_end)], or [] for none. Bytes
+        kept: the byte ranges of the input that were kept: one (byte_start, byte_end), empty where nothing fits. Bytes
             of the UTF-8 of a str, or bytes as sent: an ill-formed part that became U+FFFD is kept whole or
             not at all.
         truncated: whether anything was cut.
@@ -116,7 +116,7 @@ def truncate(
         ids=encoding.ids,
         n_tokens=len(encoding),
         n_tokens_before=n_before,
-        kept=[(_as_sent(replaced, start), _as_sent(replaced, end))] if start < end else [],
+        kept=[(_as_sent(replaced, start), _as_sent(replaced, end))],
         truncated=end - start < len(utf8),
     )
 
@@ -125,13 +125,14 @@ def _first_or_last_ids(encoding: Encoding, max_tokens: int, keep: str) -> Trunca
     n = len(encoding)
     n_kept = min(n, max_tokens)
     first, last = (0, n_kept) if keep == "start" else (n - n_kept, n)
-    spans = encoding.offsets()[first:last]
+    starts, ends = encoding.spans()
+    edges = [*starts, *ends[-1:]] or [0]
     return Truncation(
         text="",
         ids=encoding.ids[first:last],
         n_tokens=n_kept,
         n_tokens_before=n,
-        kept=[(spans[0][0], spans[-1][1])] if spans else [],
+        kept=[(edges[first], ends[last - 1] if n_kept else edges[first])],
         truncated=n_kept < n,
     )
 

@@ -71,7 +71,7 @@ def check(
     n_bytes = len(result.text.encode())
     start, end = (0, n_bytes) if keep == "start" else (len(utf8) - n_bytes, len(utf8))
     assert utf8[start:end].decode() == result.text
-    assert result.kept == ([(start, end)] if n_bytes else [])
+    assert result.kept == [(start, end)]
     assert result.truncated == (result.text != text)
     if result.n_tokens_before <= max_tokens:
         assert result.text == text
@@ -157,7 +157,8 @@ def test_ids_only_gives_the_outermost_ids(text: str, max_tokens: int, keep: Keep
     first, last = (0, n) if keep == "start" else (len(encoding) - n, len(encoding))
     assert result.ids == encoding.ids[first:last]
     assert (result.text, result.n_tokens, result.n_tokens_before) == ("", n, len(encoding))
-    assert result.kept == ([(spans[first][0], spans[last - 1][1])] if n else [])
+    edges = [0, *(end for _, end in spans)]
+    assert result.kept == [(edges[first], edges[last])]
     assert result.truncated == (n < len(encoding))
 
 
@@ -249,7 +250,7 @@ def test_kept_bytes_are_those_that_were_sent(data: bytes, max_tokens: int, keep:
     assert (whole.startswith if keep == "start" else whole.endswith)(result.text)
     assert result.n_tokens == encoder.count(result.text) <= max_tokens
     assert result.n_tokens_before == encoder.count(whole)
-    ((start, end),) = result.kept or [(0, 0)]
+    ((start, end),) = result.kept
     assert repair(data[start:end])[0].decode() == result.text
     assert result.truncated == (result.text != whole)
 
