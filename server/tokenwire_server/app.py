@@ -100,8 +100,10 @@ async def _work(process: Process, http_address: str | None) -> tuple[int, bool]:
         loop.add_signal_handler(number, functools.partial(_on_signal, stopped))
     guard = Guard(config.limits, process.meter)
     health = Health(catalogue)
-    methods = TokenizerService(catalogue, config.limits).methods()
-    transport = AioTransport(config, guard, SERVICE_NAME, methods, health.add_to)
+    service = TokenizerService(catalogue, config.limits)
+    transport = AioTransport(
+        config, guard, SERVICE_NAME, service.methods(), service.may_run_long, health.add_to
+    )
     await health.publish()
     addresses = await transport.start()
     if http_address is not None:

@@ -50,6 +50,7 @@ class Catalogue:
         self._prove = prove
         self._entries = {config.name: Entry(config) for config in configs}
         self._name_of = {name: config.name for config in configs for name in (config.name, *config.aliases)}
+        self._regex_names: set[str] = set()
         self._listeners: list[Callable[[], None]] = []
         self.settled = threading.Event()
         """Set once no tokenizer is LOADING any more."""
@@ -69,6 +70,8 @@ class Catalogue:
             self._entries[name] = loaded = self._loaded(entry)
             duration_s = round(time.monotonic() - started_s, 3)
             if loaded.encoder is not None:
+                if loaded.encoder.splitter == "regex":
+                    self._regex_names.add(name)
                 logs.info(
                     "tokenizer_ready", tokenizer=name, digest=loaded.encoder.digest, duration_s=duration_s
                 )
@@ -104,13 +107,18 @@ class Catalogue:
 
         Raises the faults INVALID_REQUEST (no name), TOKENIZER_NOT_LOADED and UNKNOWN_TOKENIZER.
         """
-        known = self._name_of.get(name)
+        known = self._served_name(name)
         if known is None:
-            needed = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
-            known = self._name_of.get(needed) if needed is not None else None
-            if known is None:
-                raise self._unknown(name, needed)
+            raise self._unknown(name)
         return self._entries[known]
+
+    def has_regex(self) -> bool:
+        """Whether a tokenizer is served whose pattern runs on the regex engine."""
+        return bool(self._regex_names)
+
+    def is_regex(self, name: str) -> bool:
+        """Whether `name`, as in a request, is served by a tokenizer whose pattern runs on the regex engine."""
+        return self._served_name(name) in self._regex_names
 
     def find(self, name: str, expect_digest: str = "") -> tuple[str, Encoder]:
         """The configured name and the encoder for `name`, with `expect_digest` checked where it is not empty.
@@ -134,12 +142,20 @@ class Catalogue:
             )
         return entry.config.name, entry.encoder
 
-    def _unknown(self, name: str, needed: str | None) -> Fault:
+    def _served_name(self, name: str) -> str | None:
+        known = self._name_of.get(name)
+        if known is None:
+            needed = models.tokenizer_of(name)
+            known = self._name_of.get(needed) if needed is not None else None
+        return known
+
+    def _unknown(self, name: str) -> Fault:
         if not name:
             return Fault(
                 "INVALID_REQUEST", "no tokenizer is named; set `tokenizer` to a name ListTokenizers gives"
             )
         shown = shorten(name, 64)
+        needed = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
         if needed is not None:
             return Fault(
                 "TOKENIZER_NOT_LOADED",

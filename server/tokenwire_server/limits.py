@@ -34,7 +34,9 @@ class Limits:
         256 * MIB, "requests off the inline path, waiting or running; OVERLOADED beyond"
     )
     inline_bytes: int = _limit(
-        16 * KIB, "requests below this size run at once, larger ones on the encoder threads"
+        16 * KIB,
+        "requests below this size run at once; larger ones, and any for a tokenizer whose pattern runs on the "
+        "regex engine, on the encoder threads",
     )
     encoder_threads: int = _limit(
         max(1, min(4, (os.cpu_count() or 1) - 1)), "threads for the larger requests"

@@ -48,6 +48,11 @@ class TokenizerService:
             "GetTokenizer": ("get_tokenizer", self.get_tokenizer),
         }
 
+    def may_run_long(self, data: bytes) -> bool:
+        """Whether even a short text of this request may take long: a pattern on the regex engine may backtrack."""
+        catalogue = self._catalogue
+        return catalogue.has_regex() and catalogue.is_regex(wire_messages.tokenizer_named(data))
+
     def encode(self, data: bytes, call: Call) -> bytes:
         """EncodeRequest → EncodeResponse."""
         request = wire_messages.parse(wire_messages.EncodeRequest, data)

@@ -2,9 +2,9 @@
 
 No call holds a thread while its message has not come: `grpc.aio` waits by event, so thousands of calls
 whose body never arrives cost memory and nothing else. Requests below the inline limit are worked off on the
-event loop, larger ones by a small pool of threads whose work releases the GIL. C-core refuses messages
-somewhat over our limit by itself, with the same status code but no reason; the margin lets the guard answer
-the honest mistakes.
+event loop, larger ones and those that may run long by a small pool of threads whose work releases the GIL.
+C-core refuses messages somewhat over our limit by itself, with the same status code but no reason; the
+margin lets the guard answer the honest mistakes.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ class AioTransport:
         guard: Guard,
         service_name: str,
         methods: Mapping[str, tuple[str, Method]],
+        may_run_long: Callable[[bytes], bool],
         add_services: Callable[[grpc.aio.Server], None],
     ) -> None:
         self._config = config
         self._guard = guard
+        self._may_run_long = may_run_long
         self._pool = ThreadPoolExecutor(config.limits.encoder_threads, thread_name_prefix="encode")
         self._server = grpc.aio.server(options=channel_options(config.limits))
         self._server.add_generic_rpc_handlers((_Handlers(service_name, methods, self._handler),))
@@ -105,7 +107,7 @@ class AioTransport:
                 tuple(context.invocation_metadata() or ()),
                 security.identity(context.auth_context()) if asks_identity else "",
             )
-            inline = len(request) < inline_bytes
+            inline = len(request) < inline_bytes and not self._may_run_long(request)
             try:
                 ticket = guard.admit(operation, len(request), queued=not inline)
                 if inline:

@@ -60,6 +60,17 @@ def parse(message_class: type[RequestT], data: bytes) -> RequestT:
         ) from None
 
 
+def tokenizer_named(data: bytes) -> str:
+    """The tokenizer that a request of any kind names, with nothing else of it read; empty where it is ill-formed.
+
+    In every request `tokenizer` is field 1, the only one of GetTokenizerRequest.
+    """
+    try:
+        return GetTokenizerRequest.FromString(data).tokenizer
+    except DecodeError:
+        return ""
+
+
 def text_bytes(item: pb.Input) -> bytes:
     """The bytes of the `text` field of an input parsed by one of these classes."""
     return cast(bytes, item.text)

@@ -12,7 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tokenwire.v1 import tokenizer_pb2 as pb
 
-from tests.contract.process import PATIENCE_S, Refused, Service, serving
+from tests.contract.process import PATIENCE_S, Refused, Service, serving, unpack
 from tests.server import made_up
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -71,6 +71,23 @@ def test_health_answers_while_large_texts_are_encoded(service: Service) -> None:
     assert n_while_working
     for call in calls:
         assert pb.EncodeResponse.FromString(call.result()).results[0].encoding.ids
+
+
+def test_slow_patterns_keep_nobody_waiting(tmp_path: Path) -> None:
+    """While short texts keep a pattern busy until it gives up, another tokenizer and health answer before them."""
+    slow = made_up.table(tmp_path, "slow", pattern=made_up.SLOW_PATTERN)
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path), slow)
+    request = pb.EncodeRequest(tokenizer="slow", inputs=[pb.Input(text="a" * 5000)])
+    with serving("--config", str(path), "--limit", "encoder_threads=1") as service:
+        calls = [service.start_call("Encode", request) for _ in range(3)]
+        service.wait_until_admitted("encode", len(calls))
+        quick = pb.CountRequest(tokenizer="tiny", inputs=[pb.Input(text="abc")])
+        assert service.call("Count", quick, pb.CountResponse).results[0].count.n_tokens == 1
+        assert check(service, "") == SERVING
+        assert not calls[-1].done()
+        for call in calls:
+            (result,) = pb.EncodeResponse.FromString(call.result()).results
+            assert unpack(result.error)[0] == "PATTERN_TOO_SLOW"
 
 
 def reflect(

@@ -10,6 +10,7 @@ MERGES = (b"ab", b"abc", b" a", b"th", b"the", b"\xe6\x9d")
 RANKS = {bytes([value]): value for value in range(256)} | {token: 256 + n for n, token in enumerate(MERGES)}
 SPECIAL_TOKENS = {"<|end|>": 300, "<|pad|>": 301}
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"  # compiled
+SLOW_PATTERN = r"(?:\w+\w+)+;|\S"  # on the regex engine, and without end on a long word
 OWN_PATTERN = r"\p{L}+|[^\p{L}]"  # on the regex engine
 
 
