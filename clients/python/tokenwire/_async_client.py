@@ -85,7 +85,7 @@ class AsyncClient:
         timeout_s: float | None = None,
         **options: Unpack[EncodeOptions],
     ) -> Encoding | list[Encoding | TokenwireError]:
-        """Text to token ids."""
+        """Text to token ids. Options: `Client.encode`."""
         return await self._run(_calls.encode(tokenizer, text, **options), timeout_s)
 
     @overload
@@ -109,7 +109,7 @@ class AsyncClient:
         timeout_s: float | None = None,
         **options: Unpack[CountOptions],
     ) -> int | list[int | TokenwireError]:
-        """How many tokens a text has: len(encode(...).ids) of the same options. Text, not a chat request."""
+        """How many tokens a text has: len(encode(...).ids) of the same options. Options: `Client.count`."""
         return await self._run(_calls.count(tokenizer, text, **options), timeout_s)
 
     @overload
@@ -138,7 +138,7 @@ class AsyncClient:
         timeout_s: float | None = None,
         **options: Unpack[CountDetailsOptions],
     ) -> TokenCount | list[TokenCount | TokenwireError]:
-        """`count` with bytes, code points, whether the text fits a context, and whether it is NFC."""
+        """`count` with bytes, code points, whether it fits and whether it is NFC. Options: `Client.count_details`."""
         return await self._run(_calls.count_details(tokenizer, text, **options), timeout_s)
 
     @overload
@@ -170,7 +170,7 @@ class AsyncClient:
         timeout_s: float | None = None,
         **options: Unpack[TruncateOptions],
     ) -> Truncation | list[Truncation | TokenwireError]:
-        """The longest start or end of a text that has at most `max_tokens` tokens when encoded again."""
+        """The longest start or end of a text within a budget of tokens. Options: `Client.truncate`."""
         return await self._run(_calls.truncate(tokenizer, text, max_tokens, **options), timeout_s)
 
     @overload
@@ -232,10 +232,7 @@ class AsyncClient:
         expect_digest: str = "",
         timeout_s: float | None = None,
     ) -> Any:
-        """Ids to text, ill-formed parts as U+FFFD, or with `as_bytes` to the exact bytes.
-
-        An empty sequence is one input without ids, so it gives "".
-        """
+        """Ids to text, or with `as_bytes` to the exact bytes. Options: `Client.decode`."""
         call = _calls.decode(
             tokenizer,
             ids,

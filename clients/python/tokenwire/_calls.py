@@ -20,10 +20,15 @@ from tokenwire._options import (
     OFFSETS,
     SPECIAL,
     STATES,
+    CountDetailsOptions,
+    CountOptions,
+    EncodeOptions,
     OffsetUnit,
     SpecialPolicy,
     Text,
+    TruncateOptions,
     choose,
+    refuse_unknown,
 )
 from tokenwire._results import ControlTokenMatch, Encoding, TokenCount, TokenizerInfo, Truncation
 from tokenwire.errors import (
@@ -84,6 +89,7 @@ def encode(
     report_control_tokens: bool = False,
     **options: Any,
 ) -> Call[Encoding]:
+    refuse_unknown("encode", options, EncodeOptions)
     request = pb.EncodeRequest(
         offsets=choose(OFFSETS, "offsets", offsets),
         token_bytes=token_bytes,
@@ -114,6 +120,7 @@ def encode(
 
 
 def count(tokenizer: str, text: Text | Sequence[Text], **options: Any) -> Call[int]:
+    refuse_unknown("count", options, CountOptions)
     details = count_details(tokenizer, text, **options)
 
     def read(reply: pb.CountResponse) -> Iterable[int | TokenwireError]:
@@ -133,6 +140,7 @@ def count_details(
     check_nfc: bool = False,
     **options: Any,
 ) -> Call[TokenCount]:
+    refuse_unknown("count_details", options, CountDetailsOptions)
     if reserved_output_tokens and context_size is None:
         raise ValueError("reserved_output_tokens says how much of context_size is kept; give both")
     request = pb.CountRequest(
@@ -174,6 +182,7 @@ def truncate(
     return_ids: bool = False,
     **options: Any,
 ) -> Call[Truncation]:
+    refuse_unknown("truncate", options, TruncateOptions)
     request = pb.TruncateRequest(
         max_tokens=max_tokens,
         keep=choose(KEEP, "keep", keep),
@@ -211,6 +220,8 @@ def decode(
     expect_digest: str = "",
 ) -> Call[Any]:
     """An empty sequence is one input without ids, not a list without inputs."""
+    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__getitem__"):
+        raise TypeError(f"ids must be a sequence of int, or a sequence of those, not {type(ids).__name__}")
     single = len(ids) == 0 or not hasattr(ids[0], "__len__")
     lists: list[Any] = [ids] if single else list(ids)
     languages = _languages(language, len(lists))
@@ -262,6 +273,8 @@ def _text_call(
 ) -> Call[T]:
     single = isinstance(text, (str, bytes))
     texts: Sequence[Text] = [text] if isinstance(text, (str, bytes)) else text
+    if not isinstance(texts, Sequence):
+        raise TypeError(f"text must be str, bytes or a sequence of them, not {type(text).__name__}")
     languages = _languages(language, len(texts))
     invalid_utf8 = choose(INVALID, "invalid", invalid)
     request.tokenizer = tokenizer
@@ -280,6 +293,8 @@ def _text_call(
             entry.utf8 = one
             entry.invalid_utf8 = invalid_utf8
             continue
+        if not isinstance(one, str):
+            raise TypeError(f"text {i} of the sequence must be str or bytes, not {type(one).__name__}")
         try:
             entry.text = one
         except UnicodeEncodeError as fault:

@@ -101,7 +101,21 @@ class Client:
         timeout_s: float | None = None,
         **options: Unpack[EncodeOptions],
     ) -> Encoding | list[Encoding | TokenwireError]:
-        """Text to token ids."""
+        """Text to token ids.
+
+        Options and their defaults:
+          offsets (None): unit of `Encoding.offsets`: "byte", "codepoint" or "utf16"; None: no offsets.
+          token_bytes (False): also give the bytes of each token.
+          report_control_tokens (False): also give the control-token spellings found, whatever `special` is.
+          special ("text"): what a control token's spelling in the text becomes: "text", ordinary tokens;
+            "allow", the control id; "reject", a ControlTokenError; a set of spellings, the control id for
+            these alone.
+          add_special (False): add the tokens of the tokenizer's template (BOS, EOS).
+          invalid ("error"): ill-formed UTF-8 in `bytes` is an InvalidUtf8Error, or with "replace" U+FFFD.
+          language (""): BCP 47 tag for the service's metrics, one for all texts or a list of one for each.
+          expect_digest (""): raise DigestMismatchError unless the tokenizer has this digest.
+          timeout_s (None): seconds for this call with all its retries; None: the client's own.
+        """
         return self._run(_calls.encode(tokenizer, text, **options), timeout_s)
 
     @overload
@@ -125,7 +139,20 @@ class Client:
         timeout_s: float | None = None,
         **options: Unpack[CountOptions],
     ) -> int | list[int | TokenwireError]:
-        """How many tokens a text has: len(encode(...).ids) of the same options. Text, not a chat request."""
+        """How many tokens a text has: len(encode(...).ids) of the same options. Text, not a chat request.
+
+        Options and their defaults:
+          limit (None): tokens; stop counting as soon as a text has more, and give a number above `limit` that
+            may be less than all.
+          special ("text"): what a control token's spelling in the text becomes: "text", ordinary tokens;
+            "allow", the control id; "reject", a ControlTokenError; a set of spellings, the control id for
+            these alone.
+          add_special (False): add the tokens of the tokenizer's template (BOS, EOS).
+          invalid ("error"): ill-formed UTF-8 in `bytes` is an InvalidUtf8Error, or with "replace" U+FFFD.
+          language (""): BCP 47 tag for the service's metrics, one for all texts or a list of one for each.
+          expect_digest (""): raise DigestMismatchError unless the tokenizer has this digest.
+          timeout_s (None): seconds for this call with all its retries; None: the client's own.
+        """
         return self._run(_calls.count(tokenizer, text, **options), timeout_s)
 
     @overload
@@ -154,7 +181,22 @@ class Client:
         timeout_s: float | None = None,
         **options: Unpack[CountDetailsOptions],
     ) -> TokenCount | list[TokenCount | TokenwireError]:
-        """`count` with bytes, code points, whether the text fits a context, and whether it is NFC."""
+        """`count` with bytes, code points, whether the text fits a context, and whether it is NFC.
+
+        Options and their defaults:
+          limit (None): tokens; stop counting as soon as a text has more: `limit_exceeded` is then set.
+          context_size (None): tokens; also answer `fits`.
+          reserved_output_tokens (0): tokens of `context_size` kept for the model's answer.
+          check_nfc (False): also answer `is_nfc`.
+          special ("text"): what a control token's spelling in the text becomes: "text", ordinary tokens;
+            "allow", the control id; "reject", a ControlTokenError; a set of spellings, the control id for
+            these alone.
+          add_special (False): add the tokens of the tokenizer's template (BOS, EOS).
+          invalid ("error"): ill-formed UTF-8 in `bytes` is an InvalidUtf8Error, or with "replace" U+FFFD.
+          language (""): BCP 47 tag for the service's metrics, one for all texts or a list of one for each.
+          expect_digest (""): raise DigestMismatchError unless the tokenizer has this digest.
+          timeout_s (None): seconds for this call with all its retries; None: the client's own.
+        """
         return self._run(_calls.count_details(tokenizer, text, **options), timeout_s)
 
     @overload
@@ -186,7 +228,23 @@ class Client:
         timeout_s: float | None = None,
         **options: Unpack[TruncateOptions],
     ) -> Truncation | list[Truncation | TokenwireError]:
-        """The longest start or end of a text that has at most `max_tokens` tokens when encoded again."""
+        """The longest start or end of a text that has at most `max_tokens` tokens when encoded again.
+
+        Options and their defaults:
+          keep ("start"): the part to keep, "start" or "end".
+          cut ("grapheme"): cut between grapheme clusters (what a reader sees as one character), or with
+            "token" at any token boundary that is a character boundary.
+          ids_only (False): the exact first or last `max_tokens` ids and no text; only with cut="token".
+          return_ids (False): also give the ids of the text kept.
+          special ("text"): what a control token's spelling in the text becomes: "text", ordinary tokens;
+            "allow", the control id; "reject", a ControlTokenError; a set of spellings, the control id for
+            these alone.
+          add_special (False): add the tokens of the tokenizer's template (BOS, EOS).
+          invalid ("error"): ill-formed UTF-8 in `bytes` is an InvalidUtf8Error, or with "replace" U+FFFD.
+          language (""): BCP 47 tag for the service's metrics, one for all texts or a list of one for each.
+          expect_digest (""): raise DigestMismatchError unless the tokenizer has this digest.
+          timeout_s (None): seconds for this call with all its retries; None: the client's own.
+        """
         return self._run(_calls.truncate(tokenizer, text, max_tokens, **options), timeout_s)
 
     @overload
@@ -248,9 +306,14 @@ class Client:
         expect_digest: str = "",
         timeout_s: float | None = None,
     ) -> Any:
-        """Ids to text, ill-formed parts as U+FFFD, or with `as_bytes` to the exact bytes.
+        """Ids to text. An empty sequence is one input without ids, so it gives "".
 
-        An empty sequence is one input without ids, so it gives "".
+        Options and their defaults:
+          as_bytes (False): give the exact bytes; else a `str`, with U+FFFD for ill-formed parts.
+          skip_special (False): leave control tokens out.
+          language (""): BCP 47 tag for the service's metrics, one for all inputs or a list of one for each.
+          expect_digest (""): raise DigestMismatchError unless the tokenizer has this digest.
+          timeout_s (None): seconds for this call with all its retries; None: the client's own.
         """
         call = _calls.decode(
             tokenizer,

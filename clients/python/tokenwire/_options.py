@@ -56,20 +56,23 @@ class EncodeOptions(TextOptions, total=False):
     offsets: OffsetUnit | None
     """The unit of `Encoding.offsets`. Default none."""
     token_bytes: bool
+    """Also give the bytes of each token."""
     report_control_tokens: bool
+    """Also give the control-token spellings in the text."""
 
 
 class CountOptions(TextOptions, total=False):
-    limit: int
+    limit: int | None
     """Stop as soon as a text is known to have more tokens; the count is then a lower bound above `limit`."""
 
 
 class CountDetailsOptions(CountOptions, total=False):
-    context_size: int
+    context_size: int | None
     """Also answer whether each text fits a context of this many tokens."""
     reserved_output_tokens: int
     """How many of these are kept for the model's answer."""
     check_nfc: bool
+    """Also answer whether each text is in Unicode normalization form C."""
 
 
 class TruncateOptions(TextOptions, total=False):
@@ -80,9 +83,18 @@ class TruncateOptions(TextOptions, total=False):
     ids_only: bool
     """The exact first or last `max_tokens` ids and no text; only with `cut="token"`."""
     return_ids: bool
+    """Also give the ids of the text kept."""
 
 
 def choose(table: Mapping[Any, T], name: str, value: object) -> T:
     if value not in table:
         raise ValueError(f"{name} is none of {', '.join(repr(key) for key in table)}")
     return table[value]
+
+
+def refuse_unknown(method: str, given: Mapping[str, object], known: type[TextOptions]) -> None:
+    """Raises TypeError for the first option that `method` does not take."""
+    options = known.__annotations__
+    for name in given:
+        if name not in options:
+            raise TypeError(f"{method}() takes no option {name!r}; it takes {', '.join(options)}, timeout_s")
