@@ -56,7 +56,13 @@ def supervise(config: Config) -> int:
             "tokenizers": process.catalogue.all_ready,
             "not_draining": lambda: not process.draining.is_set(),
         }
-        http = HttpPort(config.http, process.meter.exposition, conditions, config.limits.http_connections)
+        http = HttpPort(
+            config.http,
+            process.meter.exposition,
+            conditions,
+            functools.partial(_not_ready, process.catalogue),
+            config.limits.http_connections,
+        )
     process.catalogue.start_loading()
     code, idle = work(process, http.address if http is not None else None)
     if http is not None:
@@ -178,6 +184,15 @@ def _process(config: Config) -> Process:
     prove = functools.partial(artifacts.prove, max_bytes=config.limits.artifact_bytes)
     catalogue = Catalogue(config.tokenizers, prove)
     return Process(config, catalogue, Meter([item.name for item in config.tokenizers]))
+
+
+def _not_ready(catalogue: Catalogue) -> list[str]:
+    """A line for each tokenizer that is not READY: its state, and the reason where it failed."""
+    return [
+        f"tokenizer {entry.config.name}: {entry.state.value} {entry.failure.partition(':')[0]}".rstrip()
+        for entry in catalogue.entries()
+        if entry.state is not State.READY
+    ]
 
 
 def _report(catalogue: Catalogue) -> list[dict[str, object]]:

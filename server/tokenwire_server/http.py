@@ -1,8 +1,8 @@
 """The HTTP port: `/metrics`, `/healthz` (the process lives) and `/readyz` (it can answer every request).
 
-Readiness is the AND of named conditions; the page says which are false. A small bounded server of the
-standard library: GET only, no bodies, a timeout on every socket, at most so many requests at once and the
-rest closed.
+Readiness is the AND of named conditions; the page says which are false, and names what they wait for. A small
+bounded server of the standard library: GET and HEAD, no bodies, a timeout on every socket, at most so many
+requests at once and the rest closed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -31,9 +31,13 @@ class HttpPort:
         address: str,
         metrics: Callable[[], bytes],
         conditions: Mapping[str, Callable[[], bool]],
+        causes: Callable[[], Sequence[str]],
         max_connections: int,
     ) -> None:
-        """Listens at once. `conditions` are asked at each `/readyz`. Raises `ConfigError`."""
+        """Listens at once. `conditions` are asked at each `/readyz`, and `causes` for further lines to show there.
+
+        Raises `ConfigError`.
+        """
 
         def pages(path: str) -> tuple[int, str, bytes]:
             match path:
@@ -43,8 +47,15 @@ class HttpPort:
                     return 200, _TEXT_TYPE, b"ok\n"
                 case "/readyz":
                     held = {name: holds() for name, holds in conditions.items()}
-                    lines = "".join(f"{name}: {'yes' if value else 'no'}\n" for name, value in held.items())
-                    return (200 if all(held.values()) else 503), _TEXT_TYPE, lines.encode()
+                    lines = [
+                        *(f"{name}: {'yes' if value else 'no'}" for name, value in held.items()),
+                        *causes(),
+                    ]
+                    return (
+                        (200 if all(held.values()) else 503),
+                        _TEXT_TYPE,
+                        ("\n".join(lines) + "\n").encode(),
+                    )
                 case _:
                     return 404, _TEXT_TYPE, b"try /metrics, /healthz or /readyz\n"
 

@@ -95,9 +95,12 @@ def test_the_artifact_is_published_with_its_digest(service: Service) -> None:
 
 
 def test_readiness_names_the_condition_that_is_false(service: Service, small: Service) -> None:
-    """All conditions true is 200; with a tokenizer that could not be proven it is 503 and says so."""
+    """All conditions true is 200; with a tokenizer that could not be proven it is 503 and says why."""
     assert service.page("/readyz") == (200, "listening: yes\ntokenizers: yes\nnot_draining: yes\n")
-    assert small.page("/readyz") == (503, "listening: yes\ntokenizers: no\nnot_draining: yes\n")
+    assert small.page("/readyz") == (
+        503,
+        "listening: yes\ntokenizers: no\nnot_draining: yes\ntokenizer bad: FAILED SHA256_MISMATCH\n",
+    )
     for running in (service, small):
         assert running.page("/healthz") == (200, "ok\n")
     assert service.page("/other")[0] == 404
