@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -20,6 +21,7 @@ from tokenwire_server.errors import ConfigError
 
 TIMEOUT_S = 5.0
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_METHODS = "GET, HEAD"
 _TEXT_TYPE = "text/plain; charset=utf-8"
 
 
@@ -111,13 +113,27 @@ def _handler(pages: Callable[[str], tuple[int, str, bytes]]) -> type[BaseHTTPReq
         sys_version = ""
 
         def do_GET(self) -> None:
-            status, content_type, body = pages(self.path.partition("?")[0])
+            self._answer(*pages(self.path.partition("?")[0]))
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+            """What the base class refuses: 501 is its word for a method without a handler."""
+            if code == HTTPStatus.NOT_IMPLEMENTED:
+                code, message = HTTPStatus.METHOD_NOT_ALLOWED, f"only {_METHODS}"
+            self._answer(code, _TEXT_TYPE, f"{message or explain or HTTPStatus(code).phrase}\n".encode())
+
+        def _answer(self, status: int, content_type: str, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Connection", "close")
+            if status == HTTPStatus.METHOD_NOT_ALLOWED:
+                self.send_header("Allow", _METHODS)
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Nothing of a request goes to the log."""

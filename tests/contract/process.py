@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import queue
@@ -11,10 +12,9 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from email.message import Message as Headers
+from typing import Any, NamedTuple, TypeVar
 
 import grpc
 from google.protobuf.message import Message
@@ -50,6 +50,14 @@ def unpack(status: status_pb2.Status) -> tuple[str, dict[str, str], float]:
             retry_s = retry.retry_delay.ToMilliseconds() / 1000
     assert info.domain == "tokenwire.dev"
     return info.reason, dict(info.metadata), retry_s
+
+
+class PageAnswer(NamedTuple):
+    """An answer of the HTTP port."""
+
+    status: int
+    headers: Headers
+    body: bytes
 
 
 class Service:
@@ -104,15 +112,18 @@ class Service:
         except grpc.RpcError as error:
             raise Refused(error) from None
 
+    def ask_page(self, method: str, path: str) -> PageAnswer:
+        """What the HTTP port answers to a method on a page."""
+        connection = http.client.HTTPConnection(self.addresses["http"], timeout=PATIENCE_S)
+        with contextlib.closing(connection):
+            connection.request(method, path)
+            answer = connection.getresponse()
+            return PageAnswer(answer.status, answer.headers, answer.read())
+
     def page(self, path: str) -> tuple[int, str]:
         """Status and body of a page of the HTTP port."""
-        try:
-            with urllib.request.urlopen(
-                f"http://{self.addresses['http']}{path}", timeout=PATIENCE_S
-            ) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
+        answer = self.ask_page("GET", path)
+        return answer.status, answer.body.decode()
 
     def metrics(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
         """Every sample by name and sorted labels."""

@@ -106,6 +106,24 @@ def test_readiness_names_the_condition_that_is_false(service: Service, small: Se
     assert service.page("/other")[0] == 404
 
 
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz", "/other"])
+def test_head_is_get_without_the_body(service: Service, path: str) -> None:
+    """Probes that ask with HEAD get the status and headers of the page."""
+    got = service.ask_page("GET", path)
+    asked = service.ask_page("HEAD", path)
+    assert (asked.status, asked.headers["Content-Type"]) == (got.status, got.headers["Content-Type"])
+    assert int(asked.headers["Content-Length"]) > 0
+    assert asked.body == b""
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
+def test_other_methods_are_told_what_is_allowed(service: Service, method: str) -> None:
+    """Whatever else is asked of a page gets 405 in plain text, with the methods that do."""
+    answer = service.ask_page(method, "/metrics")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert (answer.headers["Content-Type"], answer.body) == ("text/plain; charset=utf-8", b"only GET, HEAD\n")
+
+
 def test_the_http_port_takes_only_so_many_connections() -> None:
     """Connections that send nothing use up the places of the page server; the rest are closed, and gRPC goes on."""
     with serving("--embedded", "cl100k_base", "--limit", "http_connections=2") as service:
