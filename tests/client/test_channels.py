@@ -7,15 +7,22 @@ from pathlib import Path
 import grpc
 import pytest
 import tokenwire
-from tokenwire import _channels
+from tokenwire import _calls, _channels
 
 from tests.client.fake_service import Ask, FakeService, serving
 
+MIB = 2**20
 TOKEN = "t0ken-of-the-test"  # noqa: S105 - not a secret
 
 
 def resolve(address: str, **kwargs: object) -> _channels.Endpoint:
-    arguments: dict[str, object] = {"tls": None, "token": None, "connections": 2, **kwargs}
+    arguments: dict[str, object] = {
+        "tls": None,
+        "token": None,
+        "connections": 2,
+        "max_message_bytes": MIB,
+        **kwargs,
+    }
     return _channels.resolve(address, **arguments)  # type: ignore[arg-type]  # each test gives its own
 
 
@@ -112,10 +119,36 @@ def test_secrets_have_no_repr() -> None:
     assert "k3y" not in shown
 
 
-def test_message_limits_are_those_of_the_contract() -> None:
-    """Replies over gRPC's default of 4 MiB arrive; 64 MiB is the bound both ways."""
-    options = dict(resolve("localhost:1").options)
-    assert options["grpc.max_receive_message_length"] == options["grpc.max_send_message_length"] == 64 * 2**20
+def test_the_message_limit_holds_both_ways() -> None:
+    """gRPC's own limits are the client's, so that it stops nothing that the client lets through."""
+    options = dict(resolve("localhost:1", max_message_bytes=7).options)
+    assert options["grpc.max_receive_message_length"] == options["grpc.max_send_message_length"] == 7
+
+
+@pytest.mark.parametrize("n_bytes", [0, -1, 2**31])
+def test_a_senseless_message_limit_is_refused(n_bytes: int) -> None:
+    """-1 is gRPC's word for no limit, which a protobuf message never has."""
+    with pytest.raises(ValueError, match="max_message_bytes"):
+        tokenwire.Client("localhost:1", max_message_bytes=n_bytes)
+
+
+@pytest.mark.parametrize(("limit", "client"), [(64 * MIB, {}), (100, {"max_message_bytes": 100})])
+def test_a_request_over_the_limit_is_not_sent(
+    ask: Ask, service: FakeService, limit: int, client: dict[str, int]
+) -> None:
+    """At the limit it is sent; one byte or far over it, it is MessageTooLargeError with the numbers."""
+
+    def text(n_request_bytes: int) -> bytes:
+        frame = _calls.count("t", b"x" * (n_request_bytes - 20)).request.ByteSize() - (n_request_bytes - 20)
+        return b"x" * (n_request_bytes - frame)
+
+    assert ask(service.address, "count", "t", text(limit), client=client) == len(text(limit))
+    service.requests.clear()
+    for got in (limit + 1, limit + MIB):
+        with pytest.raises(tokenwire.errors.MessageTooLargeError, match="max_message_bytes") as caught:
+            ask(service.address, "count", "t", text(got), client=client)
+        assert caught.value.metadata == {"limit": str(limit), "got": str(got)}
+    assert not service.requests
 
 
 def test_a_reply_of_ten_mebibytes_arrives(ask: Ask, service: FakeService) -> None:

@@ -14,7 +14,7 @@ import grpc
 import grpc.aio
 
 from tokenwire import _calls
-from tokenwire._channels import Tls, open_methods, resolve
+from tokenwire._channels import DEFAULT_MAX_MESSAGE_BYTES, Tls, open_methods, resolve
 from tokenwire._options import CountDetailsOptions, CountOptions, EncodeOptions, Text, TruncateOptions
 from tokenwire._results import Encoding, TokenCount, TokenizerInfo, Truncation
 from tokenwire._retry import DEFAULT_RETRY, Retry
@@ -40,10 +40,14 @@ class AsyncClient:
         token: str | None = None,
         timeout_s: float = 30.0,
         connections: int = 2,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         retry: Retry = DEFAULT_RETRY,
     ) -> None:
-        self._endpoint = resolve(address, tls=tls, token=token, connections=connections)
+        self._endpoint = resolve(
+            address, tls=tls, token=token, connections=connections, max_message_bytes=max_message_bytes
+        )
         self._timeout_s = timeout_s
+        self._max_message_bytes = max_message_bytes
         self._retry = retry
         self._channels: list[grpc.aio.Channel] = []
         self._methods: list[Mapping[str, Any]] = []
@@ -260,6 +264,7 @@ class AsyncClient:
     async def _send(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
         """Attempts, each on the next connection, until a reply, a lasting error or the deadline."""
         deadline_s = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        payload = call.payload(self._max_message_bytes)
         n_attempts = 0
         while not self._is_closed:
             n_attempts += 1
@@ -267,7 +272,7 @@ class AsyncClient:
             remaining_s = deadline_s - time.monotonic()
             try:
                 return await method(
-                    call.request,
+                    payload,
                     timeout=None if remaining_s == math.inf else max(0.0, remaining_s),
                     metadata=self._endpoint.metadata,
                 )

@@ -35,6 +35,7 @@ from tokenwire.errors import (
     IdOutOfRangeError,
     InternalError,
     InvalidUtf8Error,
+    MessageTooLargeError,
     TokenwireError,
     error_from_status,
 )
@@ -57,6 +58,17 @@ class Call(Generic[T]):
     @property
     def has_nothing_to_send(self) -> bool:
         return len(self.faults) == self.n_inputs
+
+    def payload(self, max_message_bytes: int) -> bytes:
+        """The request as it travels. Raises `MessageTooLargeError`."""
+        payload = self.request.SerializeToString()
+        if len(payload) > max_message_bytes:
+            raise MessageTooLargeError(
+                f"the request has {len(payload)} bytes, the client's max_message_bytes is {max_message_bytes};"
+                " send fewer inputs in one request, or raise it here and message_bytes on the service",
+                metadata={"limit": str(max_message_bytes), "got": str(len(payload))},
+            )
+        return payload
 
     def answer(self, reply: Message | None) -> T | list[T | TokenwireError]:
         """The value of a single input, or its error raised; for a list, values and errors in order.

@@ -19,8 +19,8 @@ from google.protobuf import message_factory
 
 from tokenwire.v1 import tokenizer_pb2
 
-MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-"""The largest request or reply, as on the server."""
+DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""The largest request or reply, as on the server by default."""
 
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
 _TOKEN = re.compile(r"[!-~]+")
@@ -59,7 +59,9 @@ class Endpoint:
     metadata: tuple[tuple[str, str], ...] = field(repr=False)
 
 
-def resolve(address: str, *, tls: Tls | None, token: str | None, connections: int) -> Endpoint:
+def resolve(
+    address: str, *, tls: Tls | None, token: str | None, connections: int, max_message_bytes: int
+) -> Endpoint:
     """`HOST:PORT`, `unix:/path/to.sock`, or `unix:/dir/` for every `*.sock` in it, at least one channel each.
 
     Raises ValueError for an address of another form, a directory without sockets, a malformed token, or a
@@ -67,6 +69,8 @@ def resolve(address: str, *, tls: Tls | None, token: str | None, connections: in
     """
     if connections < 1:
         raise ValueError(f"connections is {connections}; a client needs at least 1")
+    if not 1 <= max_message_bytes < 2**31:
+        raise ValueError(f"max_message_bytes is {max_message_bytes}; it must be at least 1 and below 2 GiB")
     is_local = address.startswith("unix:")
     if is_local:
         paths = _socket_paths(address.removeprefix("unix:"))
@@ -79,8 +83,8 @@ def resolve(address: str, *, tls: Tls | None, token: str | None, connections: in
         targets = [address]
     options: list[tuple[str, Any]] = [
         ("grpc.use_local_subchannel_pool", 1),
-        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", max_message_bytes),
+        ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.enable_retries", 0),  # retries are ours: bounded, and inside the caller's deadline
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 5_000),
@@ -106,11 +110,10 @@ class Channel(Protocol):
 
 
 def open_methods(channel: Channel) -> Mapping[str, Any]:
-    """The callable of each RPC by its name, taken from the service's descriptor."""
+    """The callable of each RPC by its name, taken from the service's descriptor. It takes the request's bytes."""
     return {
         method.name: channel.unary_unary(
             f"/{_SERVICE.full_name}/{method.name}",
-            request_serializer=message_factory.GetMessageClass(method.input_type).SerializeToString,
             response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
         )
         for method in _SERVICE.methods

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 import grpc
 
 from tokenwire import _calls
-from tokenwire._channels import Tls, open_methods, resolve
+from tokenwire._channels import DEFAULT_MAX_MESSAGE_BYTES, Tls, open_methods, resolve
 from tokenwire._options import CountDetailsOptions, CountOptions, EncodeOptions, Text, TruncateOptions
 from tokenwire._results import Encoding, TokenCount, TokenizerInfo, Truncation
 from tokenwire._retry import DEFAULT_RETRY, Retry
@@ -32,12 +32,14 @@ class Client:
     `token`: a bearer token, sent over TLS, a unix socket or loopback only.
     `timeout_s`: how long a call may take with all its retries (`math.inf`: no bound); each can set its own.
     `connections`: how many to open, used in turn, because a server balances connections and not calls.
+    `max_message_bytes`: the largest request or reply, 64 MiB by default as on the service. A larger request is
+    a `MessageTooLargeError` before anything is sent.
     `retry`: when failed calls are made again.
 
     In every method `tokenizer` is the name of a tokenizer, an alias, or a model that uses it. One text gives
     a value or raises a `TokenwireError`. A list gives a list in the same order, where a failed input is its
     error; what concerns the whole request (the tokenizer, the digest, the transport) is raised. The service
-    bounds a list, by default to 4,096 inputs and 64 MiB together; split longer ones.
+    bounds a list, by default to 4,096 inputs; split longer ones.
 
     Raises ValueError for a malformed address or token, and for a token that would travel in clear.
     """
@@ -50,10 +52,14 @@ class Client:
         token: str | None = None,
         timeout_s: float = 30.0,
         connections: int = 2,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         retry: Retry = DEFAULT_RETRY,
     ) -> None:
-        endpoint = resolve(address, tls=tls, token=token, connections=connections)
+        endpoint = resolve(
+            address, tls=tls, token=token, connections=connections, max_message_bytes=max_message_bytes
+        )
         self._timeout_s = timeout_s
+        self._max_message_bytes = max_message_bytes
         self._retry = retry
         self._metadata = endpoint.metadata
         self._channels = [
@@ -342,6 +348,7 @@ class Client:
     def _send(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
         """Attempts, each on the next connection, until a reply, a lasting error or the deadline."""
         deadline_s = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        payload = call.payload(self._max_message_bytes)
         n_attempts = 0
         while not self._closed.is_set():
             n_attempts += 1
@@ -349,7 +356,7 @@ class Client:
             remaining_s = deadline_s - time.monotonic()
             try:
                 return method(
-                    call.request,
+                    payload,
                     timeout=None if remaining_s == math.inf else max(0.0, remaining_s),
                     metadata=self._metadata,
                 )

@@ -165,7 +165,10 @@ class PatternTooSlowError(TokenwireError):
 
 
 class MessageTooLargeError(TokenwireError):
-    """The whole request is larger than the service accepts: send several. Metadata: `limit`, `got`."""
+    """The whole request is larger than the client sends or the service accepts: send several.
+
+    Metadata: `limit`, `got`, in bytes.
+    """
 
     reason = "MESSAGE_TOO_LARGE"
 
