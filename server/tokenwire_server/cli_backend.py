@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -21,6 +23,9 @@ T = TypeVar("T")
 
 REQUEST_REASONS = frozenset({"UNKNOWN_TOKENIZER", "TOKENIZER_NOT_LOADED", "INVALID_REQUEST"})
 """Refusals of what was asked for, not of an input: wrong usage."""
+
+_CLOSED_ON_US = re.compile("socket closed|connection reset|handshake", re.I)
+"""How gRPC words it when the other side hangs up at the first bytes, as TLS does on plain text."""
 
 
 class RefusalError(Exception):
@@ -44,6 +49,21 @@ class TextOptions:
     special: Literal["text", "allow", "reject"]
     add_special: bool
     invalid: InvalidPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where a service is, and the files of TLS (PEM) and of the bearer token, each None or a path."""
+
+    address: str
+    ca: str | None
+    cert: str | None
+    key: str | None
+    token_file: str | None
+
+    @property
+    def is_plain_tcp(self) -> bool:
+        return not (self.ca or self.cert or self.key or self.address.startswith("unix:"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +205,28 @@ class Local:
 class Remote:
     """A tokenizer of a running service."""
 
-    def __init__(self, name: str | None, address: str) -> None:
+    def __init__(self, name: str | None, connection: Connection) -> None:
         """Raises `RefusalError`."""
+        # gRPC's own log lines would stand between ours; what went wrong is in its errors too.
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         # Imported here, so that commands in process do not wait for gRPC to load.
         import tokenwire
 
         self._error = tokenwire.TokenwireError
         self._name = name or ""
+        self._is_plain_tcp = connection.is_plain_tcp
+        files = (connection.ca, connection.cert, connection.key)
         try:
-            self._client = tokenwire.Client(address, connections=1)
+            self._client = tokenwire.Client(
+                connection.address,
+                tls=tokenwire.Tls(*files) if any(files) else None,
+                token=_read_token(connection.token_file),
+                connections=1,
+            )
+        except OSError as error:
+            raise RefusalError(
+                "INVALID_REQUEST", f"{error.filename}: cannot be read: {error.strerror}", {}
+            ) from None
         except ValueError as error:
             raise RefusalError("INVALID_REQUEST", str(error), {}) from None
         try:
@@ -275,7 +308,14 @@ class Remote:
         try:
             return method(*args, **kwargs)
         except self._error as error:
-            raise RefusalError(error.reason, error.message, error.metadata) from None
+            is_tls_port = self._is_plain_tcp and not error.reason and _CLOSED_ON_US.search(error.message)
+            hint = "; is it a TLS port? use --ca" if is_tls_port else ""
+            raise RefusalError(error.reason, error.message + hint, error.metadata) from None
+
+
+def _read_token(path: str | None) -> str | None:
+    """The token in a file, without the line's end; the client refuses what is none."""
+    return None if path is None else Path(path).read_bytes().decode("utf-8", "replace").strip()
 
 
 def _text_options(options: TextOptions) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server.cli_backend import Backend, Local, RefusalError, Remote, TextOptions
+from tokenwire_server.cli_backend import Backend, Connection, Local, RefusalError, Remote, TextOptions
 from tokenwire_server.cli_render import Token, one_line, printable, render
 
 STDIN = "-"
@@ -108,6 +108,13 @@ def _add(
     where.add_argument(
         "--config", metavar="FILE", help="tokenwire.toml with the tokenizers; default the embedded"
     )
+    parser.add_argument("--ca", metavar="FILE", help="with --address: TLS, trusting the CA of this PEM file")
+    parser.add_argument("--cert", metavar="FILE", help="with --key: the client's own certificate, PEM")
+    parser.add_argument("--key", metavar="FILE", help="its private key, PEM")
+    parser.add_argument("--token-file", metavar="FILE", help="with --address: send the bearer token in it")
+    parser.add_argument(
+        "--expect-digest", metavar="HEX", default="", help="fail unless the tokenizer has this digest"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON lines")
     parser.add_argument(
         "--progress", action="store_true", help="progress on stderr, also if that is no terminal"
@@ -142,6 +149,10 @@ def _run(arguments: argparse.Namespace, work: Work) -> int:
         return 2
     try:
         with _backend(arguments) as backend:
+            if arguments.expect_digest not in ("", backend.digest):
+                raise RefusalError(
+                    "DIGEST_MISMATCH", f"the tokenizer has digest {backend.digest}, not the one expected", {}
+                )
             return _run_inputs(arguments, work, backend)
     except RefusalError as refusal:
         _complain(arguments, refusal.message)
@@ -153,8 +164,12 @@ def _run(arguments: argparse.Namespace, work: Work) -> int:
 
 
 def _backend(arguments: argparse.Namespace) -> Backend:
+    files = {name: vars(arguments)[name] for name in ("ca", "cert", "key", "token_file")}
     if arguments.address is not None:
-        return Remote(arguments.tokenizer, arguments.address)
+        return Remote(arguments.tokenizer, Connection(arguments.address, **files))
+    for name, value in files.items():
+        if value is not None:
+            raise RefusalError("INVALID_REQUEST", f"--{name.replace('_', '-')} goes with --address only", {})
     return Local(arguments.tokenizer, arguments.config)
 
 

@@ -150,7 +150,5 @@ def _authorization(token: str, *, is_safe: bool) -> tuple[str, str]:
     if not _TOKEN.fullmatch(token):
         raise ValueError("the token is empty or has a blank, a control or a non-ASCII character")
     if not is_safe:
-        raise ValueError(
-            "a token is sent over TLS, a unix socket or loopback only; give tls=tokenwire.Tls(...)"
-        )
+        raise ValueError("a token is sent over TLS, a unix socket or loopback only; set up TLS")
     return ("authorization", f"Bearer {token}")
