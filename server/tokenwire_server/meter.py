@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter as Counts
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
@@ -87,6 +88,10 @@ class Meter:
         self.queue_bytes = Gauge(
             "tokenwire_queue_bytes", "Bytes of the larger requests that wait or run.", registry=registry
         )
+        build_info = Gauge(
+            "tokenwire_build_info", "1, with the version of the server.", ("version",), registry=registry
+        )
+        build_info.labels(_version()).set(1)
         self._artifact_info = Gauge(
             "tokenwire_artifact_info",
             "1 for each tokenizer that is proven and served.",
@@ -131,3 +136,10 @@ class Meter:
     def exposition(self) -> bytes:
         """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("tokenwire-server")
+    except metadata.PackageNotFoundError:  # run from its sources
+        return "unknown"

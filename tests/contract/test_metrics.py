@@ -94,6 +94,14 @@ def test_the_artifact_is_published_with_its_digest(service: Service) -> None:
     assert service.metrics()["tokenwire_artifact_info", labels] == 1
 
 
+def test_the_version_is_published(service: Service) -> None:
+    """`build_info` is one series, 1, with a version."""
+    found = {labels: n for (name, labels), n in service.metrics().items() if name == "tokenwire_build_info"}
+    (((label, version),),) = found
+    assert (label, list(found.values())) == ("version", [1])
+    assert version
+
+
 def test_readiness_names_the_condition_that_is_false(service: Service, small: Service) -> None:
     """All conditions true is 200; with a tokenizer that could not be proven it is 503 and says why."""
     assert service.page("/readyz") == (200, "listening: yes\ntokenizers: yes\nnot_draining: yes\n")

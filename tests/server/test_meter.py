@@ -23,6 +23,8 @@ def samples(meter: Meter) -> dict[tuple[str, tuple[tuple[str, str], ...]], float
 def test_every_series_exists_at_zero() -> None:
     """Before the first call each metric has all its label values, at zero."""
     found = samples(Meter(["a", "b"]))
+    build_info = [found.pop(sample) for sample in list(found) if sample[0] == "tokenwire_build_info"]
+    assert build_info == [1]
     assert set(found.values()) == {0.0}
     per_name: dict[str, int] = {}
     for name, _ in found:
