@@ -27,6 +27,7 @@ from tokenwire_server.catalogue import Catalogue, State
 from tokenwire_server.config import Config
 from tokenwire_server.http import HttpPort
 from tokenwire_server.meter import Meter
+from tokenwire_server.ready_text import ready_text
 
 _FLUSH_S = 1.0  # For answers that are finished but not yet sent, and to tell watchers of health.
 
@@ -177,7 +178,7 @@ async def _follow(
             "tokenizers": _report(process.catalogue),
         }
     )
-    sys.stderr.write(_how_to_call(process.config, addresses, ready[0][0]) + "\n")
+    sys.stderr.write(ready_text(process.config, addresses, ready[0][0]) + "\n")
 
 
 def _process(config: Config) -> Process:
@@ -211,17 +212,3 @@ def _report(catalogue: Catalogue) -> list[dict[str, object]]:
 def _print_line(document: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=True) + "\n")
     sys.stdout.flush()
-
-
-def _how_to_call(config: Config, addresses: dict[str, str], tokenizer: str) -> str:
-    address = addresses.get("tcp", addresses.get("unix", ""))
-    request = json.dumps({"tokenizer": tokenizer, "inputs": [{"text": "Hello, world!"}]})
-    lines = [f"Tokenwire serves {address}. To call it:"]
-    if config.tls is None or "tcp" not in addresses:
-        call = f"tokenwire.Client({address!r}).count({tokenizer!r}, 'Hello, world!')"
-        lines.append(f'  python -c "import tokenwire; print({call})"')
-    security = "-plaintext" if config.tls is None or "tcp" not in addresses else "-cacert CA.pem"
-    lines.append(f"  grpcurl {security} -d '{request}' {address} tokenwire.v1.TokenizerService/Count")
-    if "http" in addresses:
-        lines.append(f"  curl http://{addresses['http']}/metrics")
-    return "\n".join(lines)

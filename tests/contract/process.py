@@ -73,7 +73,7 @@ class Service:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})},
         )
         self.stderr: list[str] = []
-        self._events: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read_stderr, daemon=True)
         self._reader.start()
         assert self.process.stdout is not None
@@ -90,15 +90,18 @@ class Service:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.stderr.append(line)
-            with contextlib.suppress(ValueError):
-                self._events.put(json.loads(line))
+            self._lines.put(line)
+
+    def wait_for_line(self, part: str) -> str:
+        """The next line on stderr that has this in it."""
+        while part not in (line := self._lines.get(timeout=PATIENCE_S)):
+            pass
+        return line
 
     def wait_for_event(self, name: str) -> dict[str, Any]:
         """The next log line of this event."""
-        while True:
-            line = self._events.get(timeout=PATIENCE_S)
-            if line.get("event") == name:
-                return line
+        event: dict[str, Any] = json.loads(self.wait_for_line(f'"event": "{name}"'))
+        return event
 
     def start_call(self, method: str, request: Message | bytes) -> Any:
         """The `grpc.Future` of a call under way; its result is the response's bytes."""

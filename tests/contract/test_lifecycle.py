@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -49,12 +50,11 @@ def test_how_to_call_it_is_said_on_stderr() -> None:
     """The Python line printed at the start works as it stands."""
     with serving("--embedded", "cl100k_base") as service:
         service.stop()
-        hint = next(line for line in service.stderr if "python -c" in line)
+        hint = next(line for line in service.stderr if "import tokenwire" in line)
     assert service.addresses["tcp"] in hint
     with serving("--embedded", "cl100k_base", "--listen", service.addresses["tcp"]):
-        code = hint.strip().removeprefix('python -c "').removesuffix('"')
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            shlex.split(hint),
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,

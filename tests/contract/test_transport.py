@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import grpc
@@ -159,6 +163,26 @@ def test_tls_serves_those_who_speak_it(config: str, certificates: Certificates) 
         with pytest.raises(grpc.RpcError) as caught:
             count(service.channel)
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+
+
+def test_the_ready_text_calls_over_mtls(config: str, certificates: Certificates, tmp_path: Path) -> None:
+    """With the files it names in place, the Python line printed at the start works as it stands."""
+    key, chain = certificates.client
+    for name, pem in (("CA.pem", certificates.ca), ("CLIENT.pem", chain), ("CLIENT.key", key)):
+        (tmp_path / name).write_bytes(pem)
+    files = ("--tls-cert", certificates.cert, "--tls-key", certificates.key)
+    with serving("--config", config, *files, "--tls-client-ca", certificates.client_ca) as service:
+        line = service.wait_for_line("import tokenwire")
+        done = subprocess.run(
+            shlex.split(line),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    assert int(done.stdout) > 0
 
 
 def test_mtls_serves_only_clients_of_the_ca(config: str, certificates: Certificates) -> None:
