@@ -14,6 +14,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit code: 0 done, 1 refused or failed, 2 wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="tokenwire", description="Exact, pinned, metered tokenization.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_serve(commands)
     if arguments[:1] != ["serve"]:
@@ -26,6 +27,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(f"tokenwire: {error}", file=sys.stderr)
         return 1
+
+
+class _Version(argparse.Action):
+    """Prints the installed version and ends; looked up only then, because that takes longer than to parse."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print("tokenwire", version("tokenwire-server"))
+        except PackageNotFoundError:
+            print("tokenwire, from a source tree that is not installed")
+        parser.exit()
 
 
 def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

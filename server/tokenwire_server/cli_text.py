@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenwire_server.cli_backend import Backend, Connection, Local, RefusalError, Remote, TextOptions
+from tokenwire_server.cli_ids import FORMS_HELP, parse_ids
 from tokenwire_server.cli_render import Token, one_line, printable, render
 
 STDIN = "-"
@@ -26,7 +27,6 @@ _JSON_HELP = """with --json, one object a line for each input, with the keys
   error    {reason, message, metadata} instead of the following, for an input that failed
 """
 _NOT_FOR_TERMINALS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_SEPARATORS = re.compile(r"[\s,]+")
 _PROGRESS_BYTES = 1 << 20
 """Inputs smaller than this are done before a progress line could be read."""
 
@@ -52,9 +52,12 @@ def add_text_commands(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     _add_text_options(encode)
 
-    decode = _add(commands, "decode", "token ids to text", _decode, "text")
+    keys = "text; with --bytes instead bytes, in hex"
+    decode = _add(commands, "decode", "token ids to text", _decode, keys, input_help=FORMS_HELP)
     decode.add_argument("--skip-special", action="store_true", help="leave control tokens out")
-    decode.add_argument("--bytes", action="store_true", dest="as_bytes", help="the exact bytes, no U+FFFD")
+    decode.add_argument(
+        "--bytes", action="store_true", dest="as_bytes", help="the exact bytes, no U+FFFD; hex in --json"
+    )
 
     count = _add(commands, "count", "number of tokens, as wc does", _count, "n_tokens, n_bytes, n_codepoints")
     _add_text_options(count)
@@ -79,7 +82,7 @@ def add_text_commands(commands: argparse._SubParsersAction[argparse.ArgumentPars
         "show",
         "the tokens of a text, coloured or in brackets",
         _show,
-        "tokens, a list of {id, bytes (hex), text (as shown), control}",
+        "tokens, a list of {id, bytes (hex), text (plain, U+FFFD for parts of a character), control}",
     )
     show.add_argument("--ids", action="store_true", help="print each id before its token")
     _add_text_options(show)
@@ -91,12 +94,13 @@ def _add(
     summary: str,
     work: Work,
     keys: str,
+    input_help: str = "",
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"{_JSON_HELP}  and      {keys}",
+        epilog=f"{input_help}{_JSON_HELP}  and      {keys}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="- or none is stdin")
@@ -137,10 +141,9 @@ def _add_text_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _budget(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 2**63:
-        raise argparse.ArgumentTypeError("a budget is a whole number of tokens from 0 on")
-    return value
+    if not re.fullmatch("[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError("a budget is a whole number of tokens from 0 on, as 100")
+    return int(text)
 
 
 def _run(arguments: argparse.Namespace, work: Work) -> int:
@@ -188,7 +191,8 @@ def _run_inputs(arguments: argparse.Namespace, work: Work, backend: Backend) -> 
             exit_code = 1
             if refusal.is_usage:
                 raise
-            _complain(arguments, f"{name}: {refusal.message}")
+            advice = " (--replace-invalid)" if refusal.reason == "INVALID_UTF8" else ""
+            _complain(arguments, f"{name}: {refusal.message}{advice}")
             if arguments.json:
                 error = {"reason": refusal.reason, "message": refusal.message, "metadata": refusal.metadata}
                 _write_json({"input": name, "digest": backend.digest, "error": error})
@@ -254,12 +258,12 @@ def _truncate(backend: Backend, arguments: argparse.Namespace, data: bytes) -> A
 
 
 def _decode(backend: Backend, arguments: argparse.Namespace, data: bytes) -> Answer:
-    result = backend.decode(
-        _parse_ids(data), skip_special=arguments.skip_special, as_bytes=arguments.as_bytes
-    )
-    if isinstance(result, bytes):
-        return Answer({"bytes": result.hex()}, result)
-    return Answer({"text": result}, result.encode())
+    parts = [
+        backend.decode(ids, skip_special=arguments.skip_special, as_bytes=arguments.as_bytes)
+        for ids in parse_ids(data, backend.digest)
+    ]
+    plain = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
+    return Answer({"bytes": plain.hex()} if arguments.as_bytes else {"text": plain.decode()}, plain)
 
 
 def _show(backend: Backend, arguments: argparse.Namespace, data: bytes) -> Answer:
@@ -286,23 +290,6 @@ def _show(backend: Backend, arguments: argparse.Namespace, data: bytes) -> Answe
 def _options(arguments: argparse.Namespace) -> TextOptions:
     invalid = "replace" if arguments.replace_invalid else "error"
     return TextOptions(arguments.special, arguments.add_special, invalid)  # type: ignore[arg-type]  # one of two words
-
-
-def _parse_ids(data: bytes) -> list[int]:
-    """Ids between blanks or commas, or as a JSON array. Raises `RefusalError` with the place of what is none."""
-    text = data.decode("utf-8", "replace").strip()
-    text = text.removeprefix("[").removesuffix("]") if text.startswith("[") and text.endswith("]") else text
-    ids: list[int] = []
-    for word in _SEPARATORS.split(text.strip()):
-        # 20 digits are beyond any id; int() itself would take its time for millions of them.
-        if not re.fullmatch(r"-?[0-9]{1,20}", word, re.ASCII):
-            if word or ids:
-                raise RefusalError(
-                    "", f"item {len(ids) + 1} is no whole number; give ids between blanks or commas", {}
-                )
-            continue
-        ids.append(int(word))
-    return ids
 
 
 def _write_plain(arguments: argparse.Namespace, name: str, plain: bytes, *, is_one_of_many: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -182,15 +183,8 @@ def test_one_failed_input_leaves_the_others(run: Run, tmp_path: Path) -> None:
     assert "No such file" in missing["error"]["message"]
     assert good["n_tokens"] == 1
     assert [line.split(": ")[1] for line in err.splitlines()] == names[:2]
+    assert ["--replace-invalid" in line for line in err.splitlines()] == [True, False]
     assert run("count", "-t", "tiny", "--replace-invalid", names[0])[0] == 0
-
-
-@pytest.mark.parametrize("ids", ["1, x", "1.5", "[1, [2]]", "--", "0x10", "9" * 21])
-def test_what_is_no_list_of_ids_is_refused(run: Run, ids: str) -> None:
-    """decode names the place of the first item that is no number, and does not repeat it."""
-    code, out, err = run("decode", "-t", "tiny", stdin=ids)
-    assert (code, out) == (1, "")
-    assert "is no whole number" in err
 
 
 def test_ids_out_of_range_are_refused(run: Run) -> None:
@@ -215,7 +209,6 @@ def test_a_tokenizer_must_be_named(run: Run) -> None:
         ["nonsense"],
         ["count", "-t", "tiny", "--special", "maybe"],
         ["truncate", "-t", "tiny"],
-        ["truncate", "-t", "tiny", "--max-tokens", "-1"],
         ["truncate", "-t", "tiny", "--max-tokens", "1", "--ids-only"],
         ["encode", "-t", "tiny", "--offsets", "bytes"],
     ],
@@ -227,6 +220,35 @@ def test_wrong_usage_is_exit_code_2(run: Run, arguments: list[str]) -> None:
     except SystemExit as stop:
         code = stop.code
     assert code == 2
+
+
+@pytest.mark.parametrize("budget", ["x", "-1", "1.5", "", "9" * 19])
+def test_a_budget_is_a_number(capsys: pytest.CaptureFixture[str], budget: str) -> None:
+    """What --max-tokens cannot be is wrong usage, and the message says what it is."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["truncate", "-t", "tiny", "--max-tokens", budget])
+    assert stop.value.code == 2
+    assert "--max-tokens: a budget is a whole number of tokens" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """`tokenwire --version` prints one line and ends."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--version"])
+    assert stop.value.code == 0
+    assert re.fullmatch(r"tokenwire( \d+\.\d+\.\d+|, from a source tree .*)\n", capsys.readouterr().out)
+
+
+def test_help_tells_the_truth(capsys: pytest.CaptureFixture[str]) -> None:
+    """decode says what ids may look like, and show that its JSON has the plain text."""
+    for command, words in (
+        ("decode", ("[24912, 2375]", "encode --json", "bytes, in hex")),
+        ("show", ("text (plain",)),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        out = capsys.readouterr().out
+        assert [word for word in words if word not in out] == []
 
 
 def test_progress_is_on_stderr_alone(run: Run, tmp_path: Path) -> None:
