@@ -22,7 +22,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from tokenwire_server import artifacts, logs
+from tokenwire_server import artifacts, logs, ports
 from tokenwire_server.catalogue import Catalogue, State
 from tokenwire_server.config import Config
 from tokenwire_server.http import HttpPort
@@ -49,6 +49,7 @@ def supervise(config: Config) -> int:
     The code is 0 after a signal, also where calls had to be cut off; 1 where no tokenizer could be proven.
     """
     logs.set_up()
+    ports.check({"listen": config.listen, "http": config.http})
     process = _process(config)
     http = None
     if config.http is not None:

@@ -146,6 +146,8 @@ def _check(config: Config) -> None:
         )
     if config.listen is None and config.unix is None:
         raise ConfigError("nothing to listen on: set `listen`, `unix` or both")
+    if config.listen == config.http and config.http is not None and split_address(config.http)[1] != 0:
+        raise ConfigError(f"`listen` and `http` are both {config.http}; give one of them another port")
     exposed = {"http": config.http}
     if config.tls is None:
         exposed["listen"] = config.listen

@@ -135,15 +135,23 @@ def test_the_process_ends_where_there_is_nothing_to_serve(tmp_path: Path) -> Non
     assert "SHA256_MISMATCH" in done.stderr
 
 
-def test_a_port_that_is_taken_is_an_error_at_the_start(service: Service) -> None:
-    """A second service on one port does not share it but refuses to start."""
-    for flags in (
-        ("--listen", service.addresses["tcp"], "--http", ""),
-        ("--listen", "127.0.0.1:0", "--http", service.addresses["http"]),
+def test_ports_that_are_taken_are_told_at_once(service: Service) -> None:
+    """A second service on the ports of a first does not share them: one line names each taken one."""
+    grpc_address, http_address = service.addresses["tcp"], service.addresses["http"]
+    for flags, taken in (
+        (("--listen", grpc_address, "--http", ""), [f"{grpc_address} (listen: Address"]),
+        (("--listen", "127.0.0.1:0", "--http", http_address), [f"{http_address} (http: Address"]),
+        (
+            ("--listen", grpc_address, "--http", http_address),
+            [f"{grpc_address} (listen: Address", f"{http_address} (http: Address"],
+        ),
+        (("--listen", f"localhost:{http_address.rpartition(':')[2]}", "--http", ""), ["(listen: Address"]),
     ):
         done = run_serve("--embedded", "cl100k_base", *flags)
-        assert done.returncode == 1
-        assert "cannot listen" in done.stderr
+        assert (done.returncode, done.stdout) == (1, "")
+        (line,) = done.stderr.splitlines()
+        assert all(part in line for part in taken)
+        assert "choose another with --listen / --http" in line
 
 
 def test_a_configuration_mistake_is_one_line_and_exit_code_1() -> None:

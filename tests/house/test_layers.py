@@ -34,7 +34,7 @@ LAYERS = {
         {"errors"},
         {"limits", "logs", "manifest", "models"},
         {"config", "language", "artifacts", "call", "wire_messages"},
-        {"catalogue", "http", "meter", "ready_text", "requests", "security"},
+        {"catalogue", "http", "meter", "ports", "ready_text", "requests", "security"},
         {"guard", "service"},
         {"health", "transport_aio"},
         {"app", "cli_backend", "cli_render"},

@@ -93,6 +93,7 @@ def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
         ('listen = "::1:50051"', "host:port"),
         ("listen = 5", "must be a string"),
         ('listen = ""', "nothing to listen on"),
+        ('listen = "127.0.0.1:9464"', "another port"),
         ('listen = "0.0.0.0:50051"', "plain text beyond"),
         ('listen = "tokenwire.example:50051"', "plain text beyond"),
         ('http = "[::]:9464"', "plain text beyond"),
@@ -116,7 +117,8 @@ def test_plain_text_beyond_loopback_needs_the_switch() -> None:
     assert load(listen="0.0.0.0:1", allow_plaintext=True).listen == "0.0.0.0:1"
     assert load(listen="0.0.0.0:1", tls__cert="c", tls__key="k").listen == "0.0.0.0:1"
     for address in ("127.8.8.8:1", "localhost:1", "[::1]:1"):
-        assert load(listen=address, http=address).listen == address
+        assert load(listen=address, http="").listen == address
+        assert load(listen="", unix="run", http=address).http == address
 
 
 def test_unknown_variables_are_refused_and_those_of_others_left_alone() -> None:
