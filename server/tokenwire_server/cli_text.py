@@ -67,7 +67,8 @@ def add_text_commands(commands: argparse._SubParsersAction[argparse.ArgumentPars
         "truncate",
         "the part of a text that fits a budget",
         _truncate,
-        "text, ids, n_tokens, n_tokens_before, kept ([byte_start, byte_end]), truncated",
+        "text, ids, n_tokens, n_tokens_before, truncated,\n"
+        "           kept ([[byte_start, byte_end]] in the input; [] with --ids-only)",
     )
     truncate.add_argument("--max-tokens", type=_budget, required=True, metavar="N", help="the budget")
     truncate.add_argument("--keep", choices=("start", "end"), default="start", help="default start")

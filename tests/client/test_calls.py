@@ -244,6 +244,18 @@ def test_a_truncation_is_read_in_full(ask: Ask, service: FakeService) -> None:
     )
 
 
+@pytest.mark.parametrize("place", [(0, 0), (3, 3)])
+def test_a_range_may_be_empty(ask: Ask, service: FakeService, place: tuple[int, int]) -> None:
+    """Where nothing fits, the place is an empty range, not no range."""
+    kept = [pb.ByteRange(start=place[0], end=place[1])]
+    truncation = pb.Truncation(n_tokens_before=1, kept=kept, truncated=True)
+    service.default = lambda _request, _context: pb.TruncateResponse(
+        digest="d", results=[pb.TruncateResult(truncation=truncation)]
+    )
+    expected = tokenwire.Truncation("", 0, 1, True, "d", [place])
+    assert ask(service.address, "truncate", "t", "x", 0) == expected
+
+
 def test_decode_gives_text_or_bytes(ask: Ask, service: FakeService) -> None:
     """The type follows what was asked."""
 

@@ -75,6 +75,17 @@ def test_a_truncation_fits_again(ask: Ask, service: Service) -> None:
         assert ask(service.address, "count", "gpt-4o", kept.text) == kept.n_tokens == len(kept.ids) <= 9
 
 
+@pytest.mark.parametrize(("keep", "place"), [("start", (0, 0)), ("end", (3, 3))])
+def test_a_budget_of_nothing_keeps_an_empty_range(
+    ask: Ask, service: Service, keep: str, place: tuple[int, int]
+) -> None:
+    """There is one range without `ids_only`, and none with it."""
+    kept = ask(service.address, "truncate", "gpt-4o", "abc", 0, keep=keep)
+    assert (kept.text, kept.kept, kept.truncated) == ("", [place], True)
+    kept = ask(service.address, "truncate", "gpt-4o", "abc", 0, keep=keep, cut="token", ids_only=True)
+    assert (kept.ids, kept.kept, kept.truncated) == ([], [], True)
+
+
 def test_faults_are_typed(ask: Ask, service: Service) -> None:
     """Each fault of a request or an input is its class, with its numbers."""
     with pytest.raises(tokenwire.UnknownTokenizerError, match="gpt-4o"):

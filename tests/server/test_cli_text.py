@@ -109,6 +109,8 @@ def test_truncate_prints_what_fits(run: Run) -> None:
     assert fields["n_tokens"] == len(fields["ids"]) <= 2
     assert fields["truncated"] is True
     assert fields["kept"] == [[7 - len(fields["text"]), 7]]
+    _, out, _ = run("truncate", "-t", "tiny", "--max-tokens", "0", "--json", stdin="abc the")
+    assert json.loads(out)["kept"] == [[0, 0]]
     assert (
         run("truncate", "-t", "tiny", "--max-tokens", "1", "--cut", "token", "--ids-only", stdin="the ab")[1]
         == "260\n"
@@ -286,6 +288,8 @@ def test_file_names_cannot_act_on_the_terminal(run: Run, tmp_path: Path) -> None
         (("count",), b"ab\xff"),
         (("truncate", "--max-tokens", "7"), TEXT),
         (("truncate", "--max-tokens", "7", "--keep", "end", "--cut", "token", "--ids-only"), TEXT),
+        (("truncate", "--max-tokens", "0"), TEXT),
+        (("truncate", "--max-tokens", "0", "--keep", "end", "--cut", "token", "--ids-only"), TEXT),
         (("decode", "--skip-special"), "97 300 98"),
         (("decode", "--bytes"), "260 200 98"),
         (("decode",), "97 299"),

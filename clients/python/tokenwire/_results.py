@@ -68,7 +68,8 @@ class Truncation:
     truncated: bool
     digest: str
     kept: list[tuple[int, int]]
-    """[byte_start, byte_end) of what was kept, in the input; empty with `ids_only`."""
+    """The one [byte_start, byte_end) that was kept, in the input; empty, as (0, 0), where nothing fits. With
+    `ids_only` there is none."""
     ids: list[int] | None = None
     """With `return_ids` or `ids_only`."""
 
