@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,10 @@ from tests.client.fake_service import Ask
 from tests.service import COMMAND, ROOT, Service, environment, running_service
 
 DOCUMENTS = ("clients/python/README.md", "docs/client.md")
+EXAMPLE_ADDRESS = "127.0.0.1:50051"
 EXAMPLE = re.compile(r"^```python\n(?P<program>.*?)^```\n\n```text\n(?P<printed>.*?)^```$", re.M | re.S)
-COMMANDS = re.compile(r"^tokenwire (?P<arguments>.+)$", re.M)
+COMMANDS = re.compile(r"^\.venv/bin/tokenwire .+$", re.M)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 TEXT = "Ein naïver Text: 日本語 👩\u200d💻 <|endoftext|> שלום\n"
 
 
@@ -34,7 +37,7 @@ def test_examples_print_what_they_say(service: Service, document: str) -> None:
     examples = list(EXAMPLE.finditer((ROOT / document).read_text()))
     assert examples
     for example in examples:
-        program = example["program"].replace("127.0.0.1:50051", service.address)
+        program = example["program"].replace(EXAMPLE_ADDRESS, service.address)
         done = subprocess.run(
             [sys.executable, "-c", program],
             env=environment(PYTHONIOENCODING="utf-8"),
@@ -44,14 +47,28 @@ def test_examples_print_what_they_say(service: Service, document: str) -> None:
         assert (done.stderr.decode(), done.stdout.decode()) == ("", example["printed"])
 
 
-def test_documented_commands_run() -> None:
-    """Every command of the document succeeds from the root of the tree."""
-    commands = [
-        match["arguments"].split() for match in COMMANDS.finditer((ROOT / "docs/client.md").read_text())
-    ]
-    assert len(commands) == 3
-    for arguments in commands:
-        subprocess.run([*COMMAND, *arguments], cwd=ROOT, env=environment(), capture_output=True, check=True)
+def test_documented_commands_run(service: Service) -> None:
+    """Every command of the document succeeds from the root of the tree, without a complaint."""
+    commands = COMMANDS.findall((ROOT / "docs/client.md").read_text())
+    assert len(commands) == 5
+    for command in commands:
+        here = command.replace(".venv/bin/tokenwire", shlex.join(COMMAND)).replace(
+            EXAMPLE_ADDRESS, service.address
+        )
+        done = subprocess.run(
+            ["sh", "-c", here], cwd=ROOT, env=environment(), capture_output=True, check=True
+        )
+        assert done.stdout
+        assert done.stderr == b""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_files_that_are_there(document: str) -> None:
+    """Each relative link of a document exists; both lead to the contract."""
+    folder = (ROOT / document).parent
+    links = LINK.findall((ROOT / document).read_text())
+    assert [link for link in links if not (folder / link).exists()] == []
+    assert any(link.endswith("proto/tokenwire/v1/tokenizer.proto") for link in links)
 
 
 @pytest.mark.parametrize("policy", ["text", "allow", {"<|endoftext|>"}, {"<|fim_prefix|>"}])
