@@ -90,18 +90,18 @@ def _read(folder: Path, name: str, max_bytes: int) -> bytes:
         if not path.is_relative_to(root):
             raise ProofError(
                 "FILE_OUTSIDE_FOLDER",
-                "the path leads outside the folder of the manifest; copy the file there",
+                f"{name} leads outside the folder of the manifest; copy the file there",
             )
         # Non-blocking, so that opening a pipe does not wait for a writer.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ProofError("FILE_UNREADABLE", "the artifact is not a regular file")
+                raise ProofError("FILE_UNREADABLE", f"{name} is not a regular file")
             data = file.read(max_bytes + 1)
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "a loop of links"
-        raise ProofError("FILE_UNREADABLE", f"the artifact cannot be read: {why}") from None
+        raise ProofError("FILE_UNREADABLE", f"{name} cannot be read: {why}") from None
     if len(data) > max_bytes:
-        raise ProofError("FILE_TOO_LARGE", f"the artifact is over the limit of {max_bytes} bytes")
+        raise ProofError("FILE_TOO_LARGE", f"{name} is over the limit of {max_bytes} bytes")
     return data
 
 

@@ -18,6 +18,7 @@ from tokenwire_core import Encoder
 
 from tokenwire_server import logs, models
 from tokenwire_server.artifacts import ProofError
+from tokenwire_server.config import DEFAULT_EMBEDDED
 from tokenwire_server.errors import Fault, shorten
 from tokenwire_server.manifest import TokenizerConfig
 
@@ -137,7 +138,7 @@ class Catalogue:
             raise Fault(
                 "DIGEST_MISMATCH",
                 f"the tokenizer {entry.config.name} has digest {entry.encoder.digest}, not the one expected; "
-                "use that digest, or ask a service that has the tokenizer you mean",
+                "if the change is meant, update expect_digest, else ask a service that has the tokenizer you mean",
                 {"digest": entry.encoder.digest},
             )
         return entry.config.name, entry.encoder
@@ -157,13 +158,18 @@ class Catalogue:
         shown = shorten(name, 64)
         needed = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
         if needed is not None:
+            what = f"the tokenizer {needed}"
+            if name != needed:
+                what = f"the model {shown} needs {what}, which"
+            remedy = f'embedded = ["{needed}"]' if needed in DEFAULT_EMBEDDED else "a [[tokenizer]] table"
             return Fault(
                 "TOKENIZER_NOT_LOADED",
-                f"{shown} needs the tokenizer {needed}, which is not configured here; add it to the manifest",
+                f"{what} is not configured here; add it to the configuration: {remedy}",
                 {"needs": needed},
             )
-        candidates = (*self._name_of, *models.KNOWN_MODELS)
-        near = difflib.get_close_matches(name[:128], candidates, n=3) or list(self._entries)[:8]
+        models_here = (model for model in models.KNOWN_MODELS if self._served_name(model) is not None)
+        candidates = (*self._name_of, *models_here)
+        near = difflib.get_close_matches(name[:128], candidates) or list(self._entries)[:8]
         listed = ", ".join(near)
         return Fault(
             "UNKNOWN_TOKENIZER",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenwire_server import manifest
-from tokenwire_server.errors import ConfigError
+from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.manifest import TokenizerConfig
 
@@ -92,7 +92,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     for variable, value in environment.items():
         if variable.startswith(ENV_PREFIX):
             key = variable.removeprefix(ENV_PREFIX)
-            _known(key, tuple(names), f"environment variable {ENV_PREFIX}")
+            _known(key, tuple(names), "environment variable", ENV_PREFIX)
             found[names[key]] = value
     return found
 
@@ -111,7 +111,7 @@ def _from_file(path: Path) -> tuple[dict[str, object], tuple[TokenizerConfig, ..
     for name in _PATH_KEYS:
         if settings.get(name):
             settings[name] = path.parent / str(settings[name])
-    return settings, manifest.parse_tokenizers(tables, path.parent)
+    return settings, manifest.parse_tokenizers(tables, path.parent, KEYS)
 
 
 def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...]) -> Config:
@@ -182,9 +182,9 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _known(name: str, known: tuple[str, ...], kind: str) -> None:
+def _known(name: str, known: tuple[str, ...], kind: str, prefix: str = "") -> None:
     if name not in known:
-        raise ConfigError(manifest.unknown(name, known, kind))
+        raise ConfigError(manifest.unknown(name, known, kind, prefix))
 
 
 def _address(name: str, value: object) -> str | None:
@@ -233,9 +233,9 @@ def _limit(name: str, value: object, whole: bool) -> float:
         number = int(text) * factor if whole else float(text) * factor
     except ValueError:
         kind = "a whole number, or one with KiB, MiB or GiB" if whole else "a number"
-        raise ConfigError(f"limit `{name}` must be {kind}") from None
+        raise ConfigError(f"limit `{name}` must be {kind}, not {shorten(str(value), 40)!r}") from None
     if not 0 < number < 2**40:
-        raise ConfigError(f"limit `{name}` must be more than 0 and less than 2**40")
+        raise ConfigError(f"limit `{name}` must be more than 0 and less than 2**40, not {number}")
     return number
 
 

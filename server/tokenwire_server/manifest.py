@@ -3,7 +3,7 @@
     [[tokenizer]]
     name = "qwen"                       # what requests call it
     aliases = ["qwen-7b"]               # other names for it
-    format = "tiktoken"                 # tiktoken, hf_json or sentencepiece
+    format = "tiktoken"                 # the only one so far, a rank file
     file = "qwen.tiktoken"              # relative to this file's folder, and inside it
     sha256 = "…"                        # of the file's bytes (of the uncompressed bytes with xz_sha256)
     pattern = '''…'''                   # rank files: the pattern of the pieces
@@ -20,15 +20,15 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, cast
 
 from tokenwire_server.errors import ConfigError, shorten
 
-Format = Literal["tiktoken", "hf_json", "sentencepiece"]
-FORMATS = ("tiktoken", "hf_json", "sentencepiece")
+Format = Literal["tiktoken"]
+FORMATS = ("tiktoken",)
 DATA_FOLDER = Path(__file__).parent / "data"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -53,7 +53,8 @@ class TokenizerConfig:
     """The name of a file of golden vectors in `folder`; the embedded tokenizers have one."""
 
 
-_TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name != "folder")
+_TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", "golden"))
+"""The documented keys; `golden` is for the embedded tokenizers."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -78,10 +79,22 @@ def embedded(names: Iterable[str]) -> tuple[TokenizerConfig, ...]:
     return tuple(known[name] for name in names)
 
 
-def parse_tokenizers(tables: object, folder: Path) -> tuple[TokenizerConfig, ...]:
-    """The `[[tokenizer]]` tables of a file in `folder`. Raises `ConfigError` for the first bad one."""
+def parse_tokenizers(
+    tables: object, folder: Path, settings: Collection[str] = ()
+) -> tuple[TokenizerConfig, ...]:
+    """The `[[tokenizer]]` tables of a file in `folder`. Raises `ConfigError` for the first bad one.
+
+    `settings` are keys that belong above the tables, and get that answer where they are found in one.
+    """
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ConfigError("tokenizers are listed as [[tokenizer]] tables")
+    for index, table in enumerate(tables):
+        for key in table:
+            if key in settings:
+                raise ConfigError(
+                    f"[[tokenizer]] {index + 1}: `{key}` is no key of a tokenizer; a setting of the service "
+                    "must stand above the first [[tokenizer]]"
+                )
     return tuple(_parse(table, index, folder) for index, table in enumerate(tables))
 
 
@@ -97,17 +110,24 @@ def check_unique(tokenizers: Iterable[TokenizerConfig]) -> None:
             taken.add(name)
 
 
-def unknown(name: str, known: tuple[str, ...], kind: str) -> str:
-    """The message for a name that is none of `known`, with the nearest of them."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-    return f"unknown {kind} {shorten(name, 80)!r}; {hint}"
+def unknown(name: str, known: tuple[str, ...], kind: str, prefix: str = "") -> str:
+    """The message for a name that is none of `known`, with the one near it or else all of them.
+
+    `prefix` is what all of them begin with when they are written out.
+    """
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = (
+        f"did you mean {prefix + near[0]!r}?"
+        if near
+        else f"known: {', '.join(prefix + each for each in known)}"
+    )
+    return f"unknown {kind} {prefix + shorten(name, 80)!r}; {hint}"
 
 
 def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfig:
     where = f"[[tokenizer]] {index + 1}"
     for key in table:
-        if key not in _TABLE_KEYS:
+        if key not in _TABLE_KEYS and key != "golden":
             raise ConfigError(f"{where}: {unknown(key, _TABLE_KEYS, 'key')}")
     name = _text(table, "name", where)
     where = f"{where} ({shorten(name, 80)})"

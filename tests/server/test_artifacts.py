@@ -99,16 +99,13 @@ def test_a_malformed_artifact_is_refused_by_its_mistake(tmp_path: Path, data: by
     assert failure(configured(tmp_path, data=data)) == reason
 
 
-def test_a_format_of_a_later_version_is_refused(tmp_path: Path) -> None:
-    """A format this version does not read stops that tokenizer by name."""
-    assert failure(replace(configured(tmp_path), format="hf_json", pattern=None)) == "UNSUPPORTED_FORMAT"
-
-
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """A file that is not there is a named failure, not a crash."""
+    """A file that is not there is a named failure, not a crash, and the message names the file."""
     config = configured(tmp_path)
     (tmp_path / config.file).unlink()
     assert failure(config) == "FILE_UNREADABLE"
+    with pytest.raises(ProofError, match=r"^tiny\.tiktoken cannot be read: No such file"):
+        artifacts.prove(config, MAX_BYTES)
 
 
 def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:

@@ -53,7 +53,11 @@ def test_a_name_an_alias_and_a_model_find_their_tokenizer(configs: tuple[Tokeniz
         ("tinny", "UNKNOWN_TOKENIZER", "tiny"),
         ("gpt-4o-", "TOKENIZER_NOT_LOADED", "o200k_base"),
         ("p50k_base", "TOKENIZER_NOT_LOADED", "p50k_base"),
-        ("gpt-4oo", "UNKNOWN_TOKENIZER", "gpt-4o"),
+        ("gpt2", "TOKENIZER_NOT_LOADED", "the tokenizer gpt2 is not configured here"),
+        ("gpt-4o", "TOKENIZER_NOT_LOADED", "the model gpt-4o needs the tokenizer o200k_base, which is not"),
+        ("o200k_base", "TOKENIZER_NOT_LOADED", 'embedded = ["o200k_base"]'),
+        ("davinci", "TOKENIZER_NOT_LOADED", "r50k_base, which is not configured here; add it"),
+        ("gpt4", "UNKNOWN_TOKENIZER", "gpt-4"),
         ("x" * 100_000, "UNKNOWN_TOKENIZER", "tiny"),
     ],
 )
@@ -66,6 +70,14 @@ def test_no_name_falls_back_to_another_tokenizer(
     fault = fault_of(catalogue, name)
     assert fault.reason == reason
     assert says in fault.message
+
+
+def test_only_what_is_served_is_suggested(configs: tuple[TokenizerConfig, ...]) -> None:
+    """The nearest names are those of tokenizers here and of models they serve, not of models that need others."""
+    fault = fault_of(Catalogue(configs, PROVE), "gpt-4oo")
+    near = fault.metadata["known"].split(", ")
+    assert "gpt-4" in near
+    assert not any(name.startswith("gpt-4o") for name in near)
 
 
 def test_an_expected_digest_is_held_to(configs: tuple[TokenizerConfig, ...]) -> None:

@@ -86,6 +86,8 @@ def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
         ("[limits]\ntext_bytes = true", "whole number"),
         ('[limits]\ntext_bytes = "many"', "whole number"),
         ('[limits]\ninputs = "1.5"', "whole number"),
+        ('[limits]\ntext_bytes = "1MB"', "not '1MB'"),
+        ("serve = 1", "unknown key 'serve'; known: listen, unix, http,"),
         ('[limits]\nqueue_bytes = "1KiB"', "queue_bytes"),
         ("[tls]\ncert = 'a'", "both tls.cert and tls.key"),
         ('listen = "nowhere"', "host:port"),
@@ -123,7 +125,9 @@ def test_plain_text_beyond_loopback_needs_the_switch() -> None:
 
 def test_unknown_variables_are_refused_and_those_of_others_left_alone() -> None:
     """A misspelt TOKENWIRE_SERVE_ variable is refused; the names Kubernetes makes for a service are not ours."""
-    with pytest.raises(ConfigError, match="did you mean 'LISTEN'"):
+    with pytest.raises(
+        ConfigError, match="variable 'TOKENWIRE_SERVE_LISTN'; did you mean 'TOKENWIRE_SERVE_LISTEN'"
+    ):
         load(environment={"TOKENWIRE_SERVE_LISTN": "127.0.0.1:1"})
     assert load(environment={"TOKENWIRE_SERVICE_HOST": "10.0.0.1", "TOKENWIRE_PORT": "tcp://x"}) == load()
 
@@ -140,7 +144,10 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         (('name = "tiny"', 'name = ""'), "`name`"),
         (('name = "tiny"', 'name = "ti ny"'), "letters"),
         (('format = "tiktoken"', 'format = "tiktokens"'), "did you mean 'tiktoken'"),
+        (('format = "tiktoken"', 'format = "hf_json"'), "unknown format 'hf_json'; known: tiktoken"),
         (("sha256", "sha265"), "did you mean 'sha256'"),
+        (("name =", "zzz ="), "xz_sha256"),
+        (("sha256 =", 'embedded = ["o200k_base"]\nsha256 ='), "`embedded` is no key of a tokenizer"),
         (('sha256 = "', 'sha256 = "A'), "64 lower-case hex"),
         (("= 300", '= "300"'), "spelling = id"),
         (("= 300", "= -1"), "spelling = id"),
@@ -156,6 +163,7 @@ def test_a_mistake_in_a_table_is_refused_by_name(
         load(path)
     assert message in str(caught.value)
     assert "[[tokenizer]] 1" in str(caught.value)
+    assert "golden" not in str(caught.value)
 
 
 @pytest.mark.case("BR-256")
