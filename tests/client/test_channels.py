@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from unittest import mock
 
 import grpc
 import pytest
 import tokenwire
+from google.protobuf.message import EncodeError
 from tokenwire import _calls, _channels
 
 from tests.client.fake_service import Ask, FakeService, serving
@@ -149,6 +152,16 @@ def test_a_request_over_the_limit_is_not_sent(
             ask(service.address, "count", "t", text(got), client=client)
         assert caught.value.metadata == {"limit": str(limit), "got": str(got)}
     assert not service.requests
+
+
+def test_a_request_beyond_protobuf_is_too_large_like_any_other() -> None:
+    """What protobuf cannot make a message of, from 2 GiB on, is not its EncodeError."""
+    request = mock.Mock()
+    request.SerializeToString.side_effect = EncodeError
+    call = dataclasses.replace(_calls.count("t", "x"), request=request)
+    with pytest.raises(tokenwire.errors.MessageTooLargeError) as caught:
+        call.payload(64 * MIB)
+    assert caught.value.metadata == {"limit": str(64 * MIB), "got": str(2**31)}
 
 
 def test_a_reply_of_ten_mebibytes_arrives(ask: Ask, service: FakeService) -> None:

@@ -126,3 +126,26 @@ def test_what_is_no_list_of_ids_is_refused(ask: Ask, service: FakeService, ids: 
     with pytest.raises(TypeError, match=f"^ids must be a sequence of int.*, not {type(ids).__name__}$"):
         ask(service.address, "decode", "t", ids)
     assert not service.requests
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(-1, ValueError), (2**63, ValueError), ("9", TypeError), (1.5, TypeError)]
+)
+@pytest.mark.parametrize("option", ["limit", "context_size", "reserved_output_tokens", "max_tokens"])
+def test_a_number_of_tokens_is_one(
+    ask: Ask, service: FakeService, option: str, value: object, kind: type[Exception]
+) -> None:
+    """What is none is refused with the option's name; nothing is sent."""
+    call, options = "count_details", {"context_size": 1, option: value}
+    if option == "max_tokens":
+        call, options = "truncate", {option: value}
+    with pytest.raises(kind, match=f"^{option} must be a"):
+        ask(service.address, call, "t", "x", **options)
+    assert not service.requests
+
+
+def test_no_budget_is_not_a_budget_of_nothing(ask: Ask, service: FakeService) -> None:
+    """protobuf takes None for an unset field, which would be 0."""
+    with pytest.raises(TypeError, match="max_tokens must be a whole number, not NoneType"):
+        ask(service.address, "truncate", "t", "x", None)
+    assert not service.requests

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from google.protobuf.message import Message
+from google.protobuf.message import EncodeError, Message
 
 from tokenwire._options import (
     CUT,
@@ -28,6 +28,7 @@ from tokenwire._options import (
     Text,
     TruncateOptions,
     choose,
+    n_tokens,
     refuse_unknown,
 )
 from tokenwire._results import ControlTokenMatch, Encoding, TokenCount, TokenizerInfo, Truncation
@@ -61,13 +62,12 @@ class Call(Generic[T]):
 
     def payload(self, max_message_bytes: int) -> bytes:
         """The request as it travels. Raises `MessageTooLargeError`."""
-        payload = self.request.SerializeToString()
+        try:
+            payload = self.request.SerializeToString()
+        except EncodeError:  # protobuf makes no message of 2 GiB or more
+            raise _too_large(2**31, max_message_bytes) from None
         if len(payload) > max_message_bytes:
-            raise MessageTooLargeError(
-                f"the request has {len(payload)} bytes, the client's max_message_bytes is {max_message_bytes};"
-                " send fewer inputs in one request, or raise it here and message_bytes on the service",
-                metadata={"limit": str(max_message_bytes), "got": str(len(payload))},
-            )
+            raise _too_large(len(payload), max_message_bytes)
         return payload
 
     def answer(self, reply: Message | None) -> T | list[T | TokenwireError]:
@@ -156,9 +156,9 @@ def count_details(
     if reserved_output_tokens and context_size is None:
         raise ValueError("reserved_output_tokens says how much of context_size is kept; give both")
     request = pb.CountRequest(
-        limit=limit,
-        context_size=context_size,
-        reserved_output_tokens=reserved_output_tokens,
+        limit=None if limit is None else n_tokens("limit", limit),
+        context_size=None if context_size is None else n_tokens("context_size", context_size),
+        reserved_output_tokens=n_tokens("reserved_output_tokens", reserved_output_tokens),
         check_nfc=check_nfc,
     )
 
@@ -196,7 +196,7 @@ def truncate(
 ) -> Call[Truncation]:
     refuse_unknown("truncate", options, TruncateOptions)
     request = pb.TruncateRequest(
-        max_tokens=max_tokens,
+        max_tokens=n_tokens("max_tokens", max_tokens),
         keep=choose(KEEP, "keep", keep),
         cut=choose(CUT, "cut", cut),
         ids_only=ids_only,
@@ -321,6 +321,14 @@ def _languages(language: str | Sequence[str], n_inputs: int) -> Sequence[str]:
     if len(language) != n_inputs:
         raise ValueError(f"{len(language)} languages for {n_inputs} inputs; give one, or one for each")
     return language
+
+
+def _too_large(n_bytes: int, limit: int) -> MessageTooLargeError:
+    return MessageTooLargeError(
+        f"the request has {n_bytes} bytes, the client's max_message_bytes is {limit};"
+        " send fewer inputs in one request, or raise it here and message_bytes on the service",
+        metadata={"limit": str(limit), "got": str(n_bytes)},
+    )
 
 
 def _surrogate_fault(text: str, codepoint_position: int) -> InvalidUtf8Error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal, TypedDict, TypeVar
@@ -90,6 +91,17 @@ def choose(table: Mapping[Any, T], name: str, value: object) -> T:
     if value not in table:
         raise ValueError(f"{name} is none of {', '.join(repr(key) for key in table)}")
     return table[value]
+
+
+def n_tokens(name: str, value: int) -> int:
+    """A number of tokens as it can travel. Raises TypeError and ValueError with the option's name."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}") from None
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{name} must be a number of tokens from 0 on, below 2**63")
+    return number
 
 
 def refuse_unknown(method: str, given: Mapping[str, object], known: type[TextOptions]) -> None:

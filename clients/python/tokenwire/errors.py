@@ -167,7 +167,7 @@ class PatternTooSlowError(TokenwireError):
 class MessageTooLargeError(TokenwireError):
     """The whole request is larger than the client sends or the service accepts: send several.
 
-    Metadata: `limit`, `got`, in bytes.
+    Metadata: `limit`, `got`, in bytes; a `got` of 2 GiB stands for all that is more.
     """
 
     reason = "MESSAGE_TOO_LARGE"
