@@ -158,7 +158,7 @@ class Catalogue:
         shown = shorten(name, 64)
         needed = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
         if needed is not None:
-            what = f"the tokenizer {needed}"
+            what = f"the tokenizer {' or '.join(sorted(models.names_of(needed)))}"
             if name != needed:
                 what = f"the model {shown} needs {what}, which"
             remedy = f'embedded = ["{needed}"]' if needed in DEFAULT_EMBEDDED else "a [[tokenizer]] table"

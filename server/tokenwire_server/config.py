@@ -12,12 +12,12 @@ Paths in the file are relative to its folder. `manifest.py` reads the `[[tokeniz
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server import manifest
+from tokenwire_server import manifest, models
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.manifest import TokenizerConfig
@@ -119,6 +119,7 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
     embedded = manifest.embedded(_names(settings.pop("embedded", default_embedded)))
     tokenizers = (*embedded, *tokenizers)
     manifest.check_unique(tokenizers)
+    _check_known_names(tokenizers)
     if not tokenizers:
         raise ConfigError("no tokenizer to serve: name one under `embedded`, or add a [[tokenizer]] table")
     limits: dict[str, Any] = {
@@ -137,6 +138,24 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
     )
     _check(config)
     return config
+
+
+def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
+    """Raises `ConfigError` where a public tokenizer's name, or a model's, is given to a tokenizer that is another."""
+    digests = {item.name: item.digest for item in manifest.embedded(DEFAULT_EMBEDDED)}
+    for item in tokenizers:
+        for name in (item.name, *item.aliases):
+            meant = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
+            if meant in digests and item.digest != digests[meant]:
+                remedy = f'has digest = "{digests[meant]}" in its table, or choose another name'
+            elif meant is not None and meant not in digests and item.name not in models.names_of(meant):
+                remedy = f"is named {meant}, or choose another name"
+            else:
+                continue
+            raise ConfigError(
+                f"the tokenizer {item.name!r} cannot answer to {name!r}: the name is known to mean {meant}; "
+                f"give it to a tokenizer that {remedy}"
+            )
 
 
 def _check(config: Config) -> None:

@@ -89,6 +89,9 @@ KNOWN_MODELS = tuple(_TOKENIZER_OF_MODEL)
 KNOWN_TOKENIZERS = frozenset(_BY_NAME) | frozenset(_BY_PREFIX)
 """The tokenizers these models use."""
 
+_TWINS = ({"gpt2", "r50k_base"},)
+"""Tokenizers with two names: their ids are the same for every text."""
+
 
 def tokenizer_of(model: str) -> str | None:
     """The name of the tokenizer `model` uses, or None for a model that is not in the table."""
@@ -96,3 +99,8 @@ def tokenizer_of(model: str) -> str | None:
     if exact is not None:
         return exact
     return next((name for prefix, name in _PREFIXES if model.startswith(prefix)), None)
+
+
+def names_of(tokenizer: str) -> frozenset[str]:
+    """The names of that tokenizer: its own, and another it is published under."""
+    return frozenset(next((twins for twins in _TWINS if tokenizer in twins), {tokenizer}))

@@ -53,7 +53,7 @@ def test_a_name_an_alias_and_a_model_find_their_tokenizer(configs: tuple[Tokeniz
         ("tinny", "UNKNOWN_TOKENIZER", "tiny"),
         ("gpt-4o-", "TOKENIZER_NOT_LOADED", "o200k_base"),
         ("p50k_base", "TOKENIZER_NOT_LOADED", "p50k_base"),
-        ("gpt2", "TOKENIZER_NOT_LOADED", "the tokenizer gpt2 is not configured here"),
+        ("gpt2", "TOKENIZER_NOT_LOADED", "the tokenizer gpt2 or r50k_base is not configured here"),
         ("gpt-4o", "TOKENIZER_NOT_LOADED", "the model gpt-4o needs the tokenizer o200k_base, which is not"),
         ("o200k_base", "TOKENIZER_NOT_LOADED", 'embedded = ["o200k_base"]'),
         ("davinci", "TOKENIZER_NOT_LOADED", "r50k_base, which is not configured here; add it"),

@@ -11,6 +11,8 @@ from tokenwire_server.errors import ConfigError
 
 from tests.server import made_up
 
+O200K_BASE_DIGEST = "6698135781c3fe10126fd7597383325dc427225d751a676c24260ec60a3f9989"
+
 
 def load(path: Path | None = None, environment: dict[str, str] | None = None, **flags: object) -> Config:
     """`config.load` with `__` in flags for the dot."""
@@ -181,6 +183,45 @@ def test_two_tokenizers_may_not_share_a_name(tmp_path: Path) -> None:
     second = made_up.table(tmp_path, "other", extra='aliases = ["tiny"]')
     with pytest.raises(ConfigError, match="two tokenizers"):
         load(made_up.manifest(tmp_path, first, second))
+
+
+@pytest.mark.parametrize(
+    ("name", "extra", "says"),
+    [
+        ("tiny", 'aliases = ["gpt-4o"]', "'gpt-4o': the name is known to mean o200k_base"),
+        ("tiny", 'aliases = ["gpt-4o-2024-08-06"]', 'has digest = "6698135781c3'),
+        ("tiny", 'aliases = ["cl100k_base"]', 'has digest = "ca1a961b1f5a'),
+        ("gpt-4", "", "known to mean cl100k_base"),
+        ("o200k_base", "", 'has digest = "6698135781c3'),
+        ("o200k_base", f'digest = "{"0" * 64}"', 'has digest = "6698135781c3'),
+        ("tiny", 'aliases = ["davinci"]', "is named r50k_base"),
+        ("tiny", 'aliases = ["p50k_base"]', "is named p50k_base"),
+    ],
+)
+def test_a_known_name_is_given_to_no_other_tokenizer(
+    tmp_path: Path, name: str, extra: str, says: str
+) -> None:
+    """The names of public tokenizers and models, exact or by prefix, are refused on any other tokenizer."""
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path, name, extra=extra))
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("mine", f'aliases = ["gpt-4o", "o200k_base"]\ndigest = "{O200K_BASE_DIGEST}"'),
+        ("o200k_base", f'digest = "{O200K_BASE_DIGEST}"'),
+        ("r50k_base", 'aliases = ["davinci", "gpt2"]'),
+        ("gpt2", 'aliases = ["davinci"]'),
+        ("tiny", 'aliases = ["gpt-4o_", "own"]'),
+    ],
+)
+def test_a_known_name_may_be_given_to_its_own_tokenizer(tmp_path: Path, name: str, extra: str) -> None:
+    """With the digest pinned, which loading proves, or under the name of one that is not embedded, it is accepted."""
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path, name, extra=extra))
+    assert load(path).tokenizers[0].name == name
 
 
 def test_every_limit_is_documented_in_the_table() -> None:
