@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
 
-from tokenwire_server.errors import ConfigError
+from tokenwire_server.errors import ConfigError, shorten
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,12 +23,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tokenwire_server.cli_text import add_text_commands
 
         add_text_commands(commands)
-    options = parser.parse_args(arguments)
+    options, extra = parser.parse_known_args(arguments)
+    if extra:
+        command = commands.choices[options.command]
+        command.error(_unknown_argument(extra[0], re.findall(r"--[a-z][a-z-]*", command.format_help())))
     try:
         return int(options.run(options))
     except ConfigError as error:
         print(f"tokenwire: {error}", file=sys.stderr)
         return 1
+
+
+def _unknown_argument(argument: str, flags: Sequence[str]) -> str:
+    flag = argument.partition("=")[0]
+    if not flag.startswith("-"):
+        return "unknown argument; each is given to a flag, and --help lists them"
+    near = difflib.get_close_matches(flag, flags, n=1)
+    return f"unknown flag {shorten(flag, 80)}; " + (
+        f"did you mean {near[0]}?" if near else "--help lists them"
+    )
 
 
 class _Version(argparse.Action):

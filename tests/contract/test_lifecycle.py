@@ -162,6 +162,18 @@ def test_a_configuration_mistake_is_one_line_and_exit_code_1() -> None:
     assert run_serve("--limit", "text_bytes").returncode == 1
 
 
+def test_an_unknown_flag_is_answered_with_the_one_near_it() -> None:
+    """A misspelt flag names the one that is meant; one like no other names the help; both exit 2."""
+    for flag, says in (
+        ("--listn", "--listn; did you mean --listen?"),
+        ("--zzz=1", "--zzz; --help lists them"),
+    ):
+        done = run_serve(flag, "127.0.0.1:0")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.endswith(f"error: unknown flag {says}\n")
+    assert run_serve("127.0.0.1:0").returncode == 2
+
+
 def test_check_proves_everything_offline(tmp_path: Path) -> None:
     """`--check` opens no port, proves each tokenizer, and exits 0 or 1 with a report."""
     path = made_up.manifest(tmp_path, made_up.table(tmp_path))
