@@ -25,7 +25,7 @@ cdef class Encoder:
     cdef void release(self, Scratch* s) noexcept
     cdef tuple policy(self, object special)
     cdef int encode_parts(
-        self, Scratch* s, object text, list parts, bint keep, uint64_t limit, list resyncs, list replaced
+        self, Scratch* s, object text, list parts, bint keep, uint64_t limit, list resyncs, bytes replaced
     ) except -1
     cdef int encode_run(
         self, Scratch* s, size_t start, size_t end, bint keep, uint64_t limit, list resyncs, object until_s

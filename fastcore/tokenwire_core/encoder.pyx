@@ -9,9 +9,10 @@ O(n log n) in the longest piece.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from operator import index as as_int
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
 
 from tokenwire_core import truncate as truncation
@@ -23,10 +24,11 @@ from tokenwire_core.errors import (
     UnknownControlTokenError,
 )
 from tokenwire_core.regex_split import RegexSplitter
+from tokenwire_core.segment import Segment
 from tokenwire_core.utf8 import repair
 
 from tokenwire_core.decode cimport Decoder, decode_ids
-from tokenwire_core.encoding cimport Encoding, new_encoding, to_sent
+from tokenwire_core.encoding cimport Encoding, new_encoding
 from tokenwire_core.pieces cimport (
     append_id,
     encode_pieces,
@@ -37,7 +39,7 @@ from tokenwire_core.pieces cimport (
 )
 from tokenwire_core.special cimport ControlMatch
 from tokenwire_core.split cimport pattern_id, split_chunk
-from tokenwire_core.utf8 cimport first_ill_formed
+from tokenwire_core.utf8 cimport first_ill_formed, moved, to_sent
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
@@ -50,26 +52,40 @@ cdef uint64_t NO_LIMIT = 0xFFFFFFFFFFFFFFFF
 
 
 cdef tuple well_formed(object text, str invalid):
-    """The text as str or bytes with nothing ill-formed in it, and the parts of it that were replaced (or None)."""
-    cdef Py_ssize_t n, at
+    """The text as an exact str or bytes with nothing ill-formed in it, and what of it was replaced.
+
+    A subclass could answer for its length or encoding as it likes, so it is made what it is a subclass of.
+    """
+    cdef Py_ssize_t n
     if isinstance(text, str):
+        text = text if type(text) is str else str.__str__(text)
         try:
             PyUnicode_AsUTF8AndSize(text, &n)
         except UnicodeEncodeError as error:
             if invalid == "error":
                 raise InvalidUtf8Error(len(text[: error.start].encode())) from None
             # A lone surrogate is one code point, so it becomes one U+FFFD; no bytes were sent, so nothing is mapped.
-            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), None
-        return text, None
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), b""
+        return text, b""
     if not isinstance(text, bytes):
         raise TypeError(f"text must be str, bytes or a sequence of Segment, not {type(text).__name__}")
+    if type(text) is not bytes:
+        text = PyBytes_FromStringAndSize(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
     n = PyBytes_GET_SIZE(text)
-    at = first_ill_formed(<const uint8_t*>PyBytes_AS_STRING(text), n, 0)
-    if at == n:
-        return text, None
+    cdef size_t at = first_ill_formed(<const uint8_t*>PyBytes_AS_STRING(text), n, 0)
+    if at == <size_t>n:
+        return text, b""
     if invalid == "error":
         raise InvalidUtf8Error(at)
     return repair(text)
+
+
+cdef list segments_of(object text):
+    """The segments of a sequence of them."""
+    cdef list segments = list(text) if isinstance(text, (list, tuple)) else None
+    if segments is None or not all([isinstance(segment, Segment) for segment in segments]):
+        raise TypeError(f"text must be str, bytes or a sequence of Segment, not {type(text).__name__}")
+    return segments
 
 
 cdef Py_ssize_t view(object text, const uint8_t** p) except -1:
@@ -150,7 +166,7 @@ cdef class Encoder:
         """The ids of `text` and where they stand in it, as an `Encoding`."""
         cdef list resyncs = []
         cdef list parts
-        cdef list replaced
+        cdef bytes replaced
         cdef Scratch* s
         if pair is not None:
             raise TokenizerError("this tokenizer has no template for a pair of texts; encode them one by one")
@@ -182,12 +198,15 @@ cdef class Encoder:
         """
         cdef list resyncs = []
         cdef list parts
-        cdef list replaced
+        cdef bytes replaced
         cdef Scratch* s
+        if limit is not None and as_int(limit) < 0:
+            raise TokenizerError("limit must be 0 or more")
+        cdef uint64_t most = NO_LIMIT if limit is None else min(as_int(limit), MAX_TEXT_BYTES)
         joined, replaced, parts = self._parts(text, special, invalid)
         s = self.acquire()
         try:
-            self.encode_parts(s, joined, parts, False, NO_LIMIT if limit is None else limit, resyncs, replaced)
+            self.encode_parts(s, joined, parts, False, most, resyncs, replaced)
             return s.n_ids
         finally:
             self.release(s)
@@ -203,7 +222,7 @@ cdef class Encoder:
         cdef size_t at = 0, n
         cdef uint32_t edges[2]
         cdef list found = []
-        cdef list replaced
+        cdef bytes replaced
         joined, replaced = well_formed(text, invalid)
         n = view(joined, &p)
         while self.controls is not None and self.controls.find(p, n, at, &match):
@@ -240,12 +259,12 @@ cdef class Encoder:
         self, text, max_tokens, keep="start", cut="grapheme", ids_only=False, special="text", add_special=False,
         invalid="error",
     ):
-        """The longest start or end of `text` of at most `max_tokens` tokens; see `tokenwire_core.truncate`."""
+        """The start or end of `text` that has at most `max_tokens` tokens; see `tokenwire_core.truncate`."""
         return truncation.truncate(self, text, max_tokens, keep, cut, ids_only, special, add_special, invalid)
 
     def _parts(self, text, special, invalid):
         """The joined well-formed text, what of it was replaced, and its parts: (byte_end, matcher, reject) of each."""
-        cdef list replaced = None
+        cdef bytes replaced = b""
         cdef list parts = []
         cdef list texts
         cdef Py_ssize_t end = 0, sent = 0
@@ -256,12 +275,10 @@ cdef class Encoder:
             joined, replaced = well_formed(text, invalid)
             return joined, replaced, [(view(joined, &p), *self.policy(special))]
         texts = []
-        for segment in text:
+        for segment in segments_of(text):
             joined, part_replaced = well_formed(segment.text, invalid)
-            for start, n_bytes in part_replaced or ():
-                replaced = replaced or []
-                replaced.append((sent + start, n_bytes))
-            sent += len(segment.text) if isinstance(segment.text, bytes) else view(joined, &p)
+            replaced += moved(part_replaced, sent)
+            sent += bytes.__len__(segment.text) if isinstance(segment.text, bytes) else view(joined, &p)
             utf8 = joined.encode() if isinstance(joined, str) else joined
             end += len(utf8)
             texts.append(utf8)
@@ -307,7 +324,7 @@ cdef class Encoder:
         self.n_pool += 1
 
     cdef int encode_parts(
-        self, Scratch* s, object text, list parts, bint keep, uint64_t limit, list resyncs, list replaced
+        self, Scratch* s, object text, list parts, bint keep, uint64_t limit, list resyncs, bytes replaced
     ) except -1:
         cdef const uint8_t* p
         cdef size_t n = view(text, &p), start = 0, end

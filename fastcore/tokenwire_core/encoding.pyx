@@ -14,8 +14,10 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 
+from tokenwire_core.utf8 cimport to_sent
 
-cdef Encoding new_encoding(Vocab vocab, const uint32_t* ids, size_t n, object text, list resyncs, list replaced):
+
+cdef Encoding new_encoding(Vocab vocab, const uint32_t* ids, size_t n, object text, list resyncs, bytes replaced):
     cdef Encoding e = Encoding.__new__(Encoding)
     e.vocab = vocab
     e.packed = PyBytes_FromStringAndSize(<const char*>ids, n * sizeof(uint32_t))
@@ -161,27 +163,6 @@ cdef class Encoding:
                 i += 1
             position = byte_start
         return 0
-
-
-cdef int to_sent(list replaced, uint32_t* edges, Py_ssize_t n) except -1:
-    """Turn n ascending positions in a repaired text into positions in the bytes as sent."""
-    cdef Py_ssize_t i, position, k = 0
-    cdef Py_ssize_t grown = 0                # by how much the repaired text is longer up to here
-    cdef Py_ssize_t byte_start = 0, n_bytes = 0
-    for i in range(n):
-        position = <Py_ssize_t>edges[i] - grown
-        while k < len(replaced):
-            byte_start, n_bytes = replaced[k]
-            if position < byte_start + 3:
-                # Inside U+FFFD: as far into the ill-formed part, but not past it.
-                if position > byte_start + n_bytes:
-                    position = byte_start + n_bytes
-                break
-            grown += 3 - n_bytes
-            position -= 3 - n_bytes
-            k += 1
-        edges[i] = <uint32_t>position
-    return 0
 
 
 cdef int to_characters(bytes utf8, uint32_t* starts, Py_ssize_t n, int astral) except -1:

@@ -11,6 +11,7 @@ at worst.
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import regex
 
 from tokenwire_core.errors import BudgetTooSmallError, TokenizerError
-from tokenwire_core.utf8 import repair
+from tokenwire_core.utf8 import as_sent, repair
 
 if TYPE_CHECKING:
     from tokenwire_core.encoder import Encoder
@@ -85,6 +86,7 @@ def truncate(
     """
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"text must be str or bytes, not {type(text).__name__}")
+    max_tokens = operator.index(max_tokens)
     if max_tokens < 0:
         raise TokenizerError(f"max_tokens is {max_tokens}; it must be 0 or more")
     if keep not in ("start", "end"):
@@ -116,7 +118,7 @@ def truncate(
         ids=encoding.ids,
         n_tokens=len(encoding),
         n_tokens_before=n_before,
-        kept=[(_as_sent(replaced, start), _as_sent(replaced, end))],
+        kept=[(as_sent(replaced, start), as_sent(replaced, end))],
         truncated=end - start < len(utf8),
     )
 
@@ -273,31 +275,22 @@ class _Graphemes:
 
     def _scan(self, boundary: int, index: int) -> None:
         """Find the boundaries around `index`, of which `boundary` is one before it."""
-        certain = self._CERTAIN.search(self._text, boundary, index)
+        certain = self._CERTAIN.search(self._text, boundary, index, concurrent=True)
         start = certain.start() if certain else boundary
         self._boundaries = [start]
-        for match in self._GRAPHEME.finditer(self._text, start):
+        for match in self._GRAPHEME.finditer(self._text, start, concurrent=True):
             self._boundaries.append(match.end())
             if match.end() > index:
                 break
 
 
-def _repaired(text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
-    """The UTF-8 that was encoded, and (byte_start, n_bytes) in the bytes as sent of what became U+FFFD."""
+def _repaired(text: str | bytes) -> tuple[bytes, bytes]:
+    """The UTF-8 that was encoded, and what of the bytes as sent became U+FFFD, for `as_sent`."""
     if isinstance(text, bytes):
         return repair(text)
     try:
-        return text.encode(), []
+        return text.encode(), b""
     except UnicodeEncodeError:
         # As `Encoder` does: a lone surrogate becomes one U+FFFD. No bytes were sent, so nothing is to be
         # mapped.
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode(), []
-
-
-def _as_sent(replaced: list[tuple[int, int]], at: int) -> int:
-    """A place between characters of the repaired text, in the bytes as sent."""
-    for byte_start, n_bytes in replaced:
-        if at <= byte_start:
-            break
-        at += n_bytes - len("\ufffd".encode())
-    return at
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode(), b""

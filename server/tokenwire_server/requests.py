@@ -118,11 +118,14 @@ def text(item: pb.Input, max_bytes: int) -> Text:
             invalid = _word(_INVALID, item.invalid_utf8, "invalid_utf8")
         case _:
             raise Fault("INVALID_REQUEST", "the input is empty of content; set `text` or `utf8`")
-    if len(utf8) > max_bytes:
+    n_bytes = len(utf8)
+    if invalid == "replace" and n_bytes <= max_bytes:
+        n_bytes = len(repair(utf8)[0])  # a replaced byte becomes three
+    if n_bytes > max_bytes:
         raise Fault(
             "TEXT_TOO_LONG",
-            f"the text has {len(utf8)} bytes, the limit is {max_bytes}; send it in smaller parts",
-            {"limit": max_bytes, "got": len(utf8)},
+            f"the text has {n_bytes} bytes, the limit is {max_bytes}; send it in smaller parts",
+            {"limit": max_bytes, "got": n_bytes},
         )
     return Text(utf8, invalid, item.language)
 

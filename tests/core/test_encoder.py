@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_core import InvalidUtf8Error, PatternTooSlowError, TextTooLongError, TokenizerError
+from tokenwire_core import InvalidUtf8Error, PatternTooSlowError, Segment, TextTooLongError, TokenizerError
 
 from tests.core.made_up import encoder
 from tests.strategies import texts
@@ -116,6 +117,43 @@ def test_text_a_pattern_leaves_out_has_no_token_and_moves_the_spans() -> None:
     assert encoding.offsets() == [(0, 2), (6, 7), (7, 8)]
 
 
+class BoastfulBytes(bytes):
+    """Bytes that are wrong about their length."""
+
+    def __len__(self) -> int:
+        return 50_000_000
+
+
+class MuteStr(str):
+    """A str that encodes to nothing."""
+
+    __slots__ = ()
+
+    def encode(self, *_: object) -> bytes:
+        return b""
+
+
+def test_subclasses_are_taken_for_what_they_hold() -> None:
+    """What a subclass says of itself decides nothing: the characters do."""
+    text = "the 👍 end" * 1000
+    expected = ENC.encode(text)
+    for other in (MuteStr(text), BoastfulBytes(text.encode())):
+        for encoding in (ENC.encode(other), ENC.encode([Segment(other)])):
+            assert encoding.ids == expected.ids
+            assert encoding.offsets("codepoint") == expected.offsets("codepoint")
+    assert ENC.encode(BoastfulBytes(b"a\xff"), invalid="replace").ids == ENC.encode("a\ufffd").ids
+
+
+def test_replaced_parts_of_segments_are_mapped_to_the_bytes_as_sent() -> None:
+    """Spans of segments count in all bytes sent, also behind an ill-formed part."""
+    encoding = ENC.encode([Segment(b"\xffthe"), Segment("é"), Segment(b"\xe4\xb8 the")], invalid="replace")
+    sent = b"\xffthe" + "é".encode() + b"\xe4\xb8 the"
+    spans = encoding.offsets()
+    assert spans[0][0] == 0
+    assert spans[-1] == (len(sent) - 4, len(sent))
+    assert all(end == start for (_, end), (start, _) in itertools.pairwise(spans))
+
+
 def test_limits_of_the_regex_path_hold_for_the_whole_text() -> None:
     """Control tokens cut a text into runs, but its length and its time are limited as one."""
     enc = encoder(pattern=r"(?:\w+\w+)+;|\S", special_tokens={"<|end|>": 400})
@@ -137,8 +175,14 @@ def test_options_a_rank_file_does_not_have() -> None:
         ENC.encode("a", invalid="drop")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unit"):
         ENC.encode("a").offsets("word")  # type: ignore[arg-type]
+    for text in (3, bytearray(b"x"), memoryview(b"x"), ["a"], None):
+        with pytest.raises(TypeError, match="text must be"):
+            ENC.encode(text)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        ENC.encode(3)  # type: ignore[arg-type]
+        ENC.count("a", limit=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TokenizerError):
+        ENC.count("a", limit=-1)
+    assert ENC.count("a", limit=2**70) == 1
 
 
 def test_one_encoder_serves_many_threads() -> None:
