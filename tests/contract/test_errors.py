@@ -40,6 +40,11 @@ INPUT_FAULTS: list[tuple[str, pb.Input, dict[str, str]]] = [
     ("INVALID_UTF8", pb.Input(utf8=b"ab\xff"), {"byte_position": "2"}),
     ("TEXT_TOO_LONG", pb.Input(text="a" * 1001), {"limit": "1000", "got": "1001"}),
     ("TEXT_TOO_LONG", pb.Input(utf8=b"a" * 5000), {"limit": "1000", "got": "5000"}),
+    (
+        "TEXT_TOO_LONG",
+        pb.Input(utf8=b"\xff" * 400, invalid_utf8=pb.INVALID_UTF8_POLICY_REPLACE),
+        {"limit": "1000", "got": "1200"},
+    ),
     ("CONTROL_TOKEN", pb.Input(text="é<|end|>"), {"token": "<|end|>", "byte_start": "2", "byte_end": "9"}),
 ]
 
