@@ -47,8 +47,13 @@ class Alphabet:
     def symbol_class(self, each: CharSet) -> str:
         """A bracketed class of the symbols of one of the sets."""
         bit = 1 << self._bits[each]
-        symbols = [symbol for symbol, member in enumerate(self._members) if member & bit] or [self.n_symbols]
-        return "[" + "".join(f"\\U{symbol:08x}" for symbol in symbols) + "]"
+        inside = [member & bit != 0 for member in self._members]
+        edges = [
+            symbol for symbol, (a, b) in enumerate(itertools.pairwise([False, *inside, False])) if a != b
+        ]
+        ranges = [(start, end - 1) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+        nothing = [(self.n_symbols, self.n_symbols)]
+        return "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges or nothing) + "]"
 
 
 class _Table(dict[int, int]):

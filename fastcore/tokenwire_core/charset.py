@@ -65,9 +65,14 @@ class CharSet:
 
     def ignoring_case(self) -> CharSet:
         """This set and every code point that has the simple case folding of one in it."""
-        orbits = case_orbits()
-        members = (orbits[code_point] for code_point in self & _cased() if code_point in orbits)
-        return CharSet.of([*self.ranges, *((c, c + 1) for orbit in members for c in orbit)])
+        return _ignoring_case(self)
+
+
+@functools.lru_cache(maxsize=256)  # A pattern asks for the same few sets again and again.
+def _ignoring_case(each: CharSet) -> CharSet:
+    orbits = case_orbits()
+    members = (orbits[code_point] for code_point in each & _cased())
+    return CharSet.of([*each.ranges, *((c, c + 1) for orbit in members for c in orbit)])
 
 
 @functools.cache

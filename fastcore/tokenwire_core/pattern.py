@@ -23,6 +23,10 @@ MAX_DEPTH: Final = 50
 """Groups or classes within each other."""
 MAX_REPEATS: Final = 1000
 """The highest count in a quantifier."""
+MAX_ITEMS: Final = 10_000
+"""Characters, classes, groups and assertions of a pattern once every count is written out, as engines do."""
+MAX_SETS: Final = 1000
+"""Different characters and classes."""
 
 _NEWLINE = CharSet.only("\n")
 _CONTROL_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
@@ -53,7 +57,14 @@ def rewrite(pattern: str) -> RewrittenPattern:
             else here; the message names the part and its place.
     """
     parts = _Parser(pattern).parse()
-    alphabet = Alphabet(list({part: None for part in parts if isinstance(part, CharSet)}))
+    sets = list({part: None for part in parts if isinstance(part, CharSet)})
+    if len(sets) > MAX_SETS:
+        raise ArtifactError(
+            "UNSUPPORTED_PATTERN",
+            f"the pattern has {len(sets)} different characters and classes, the limit is {MAX_SETS}; "
+            "put alternatives of one character into one class",
+        )
+    alphabet = Alphabet(sets)
     return RewrittenPattern(
         "".join(alphabet.symbol_class(part) if isinstance(part, CharSet) else part for part in parts),
         alphabet,
@@ -80,6 +91,9 @@ class _Parser:
         self._open: list[tuple[_Flags, str]] = []
         self._parts: list[CharSet | str] = []
         self._class_depth = 0
+        # Items so far of the pattern and of each open group, with counts written out, and those of the last target.
+        self._n_items = [0]
+        self._n_last = 0
 
     def parse(self) -> list[CharSet | str]:
         # What a quantifier would apply to: nothing, an atom, an assertion, or something with a quantifier.
@@ -92,7 +106,7 @@ class _Parser:
                 target = self._close_group()
             elif c == "|":
                 self._at += 1
-                self._parts.append("|")
+                self._add("|")
                 target = "nothing"
             elif c in "*+?{":
                 self._quantifier(target)
@@ -106,14 +120,28 @@ class _Parser:
                 self._assertion(self._pattern[self._at - 1])
                 target = "an assertion"
             else:
-                self._parts.append(self._atom(c))
+                self._add(self._atom(c))
                 target = "an atom"
         if self._open:
             self._fail("BAD_PATTERN", "a group that is not closed")
         return self._parts
 
-    def _fail(self, reason: str, what: str) -> NoReturn:
-        raise ArtifactError(reason, f"the pattern has {what} at character {self._at}")
+    def _fail(self, reason: str, what: str, advice: str = "") -> NoReturn:
+        raise ArtifactError(reason, f"the pattern has {what} at character {self._at}{advice}")
+
+    def _add(self, *parts: CharSet | str) -> None:
+        self._parts += parts
+        self._n_last = len(parts)
+        self._count_items(len(parts))
+
+    def _count_items(self, n: int) -> None:
+        self._n_items[-1] += n
+        if self._n_items[-1] > MAX_ITEMS:
+            self._fail(
+                "UNSUPPORTED_PATTERN",
+                f"more than {MAX_ITEMS} items, with every count written out,",
+                "; lower the counts, which multiply where groups are within each other",
+            )
 
     def _open_group(self) -> str:
         after = self._flags
@@ -138,6 +166,7 @@ class _Parser:
         self._open.append((self._flags, opening))
         self._flags = after
         self._parts.append(opening)
+        self._n_items.append(1)
         return "nothing"
 
     def _close_group(self) -> str:
@@ -146,6 +175,8 @@ class _Parser:
         self._at += 1
         self._flags, opening = self._open.pop()
         self._parts.append(")")
+        self._n_last = self._n_items.pop()
+        self._count_items(self._n_last)
         return "an assertion" if opening[-1] in "=!" else "an atom"
 
     def _quantifier(self, target: str) -> None:
@@ -161,6 +192,7 @@ class _Parser:
             self._fail("UNSUPPORTED_PATTERN", f"a quantifier that counts beyond {MAX_REPEATS}")
         if len(counts) == 2 and counts[0] > counts[1]:
             self._fail("BAD_PATTERN", f"the quantifier {match[0]}, whose counts are the wrong way round")
+        self._count_items(self._n_last * (max(counts, default=1) - 1))
         self._at = match.end()
         mode = self._pattern[self._at : self._at + 1]
         if mode not in ("?", "+"):
@@ -171,17 +203,17 @@ class _Parser:
     def _edge(self, c: str) -> None:
         """`^` or `$`: an end of the text, or with the flag m of a line."""
         if not self._flags.m:
-            self._parts.append("\\A" if c == "^" else "\\Z")
+            self._add("\\A" if c == "^" else "\\Z")
         else:
-            self._parts += ["(?<!" if c == "^" else "(?!", ~_NEWLINE, ")"]
+            self._add("(?<!" if c == "^" else "(?!", ~_NEWLINE, ")")
 
     def _assertion(self, letter: str) -> None:
         if letter in "Az":
-            self._parts.append("\\A" if letter == "A" else "\\Z")
+            self._add("\\A" if letter == "A" else "\\Z")
             return
         word = charset.perl_class("w")
         behind, ahead = ("(?!", "(?=") if letter == "b" else ("(?=", "(?!")
-        self._parts += ["(?:(?<=", word, ")", behind, word, ")|(?<!", word, ")", ahead, word, "))"]
+        self._add("(?:(?<=", word, ")", behind, word, ")|(?<!", word, ")", ahead, word, "))")
 
     def _atom(self, c: str) -> CharSet:
         if c == "[":

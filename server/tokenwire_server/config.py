@@ -109,8 +109,9 @@ def _from_file(path: Path) -> tuple[dict[str, object], tuple[TokenizerConfig, ..
     for name in settings:
         _known(name, (*KEYS, "tokenizer"), "key")
     for name in _PATH_KEYS:
-        if settings.get(name):
-            settings[name] = path.parent / str(settings[name])
+        value = settings.get(name)
+        if isinstance(value, str) and value:
+            settings[name] = path.parent / value
     return settings, manifest.parse_tokenizers(tables, path.parent, KEYS)
 
 
@@ -123,7 +124,9 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
     if not tokenizers:
         raise ConfigError("no tokenizer to serve: name one under `embedded`, or add a [[tokenizer]] table")
     limits: dict[str, Any] = {
-        name: _limit(name, settings[f"limits.{name}"], whole=isinstance(item.default, int))
+        name: _limit(
+            name, settings[f"limits.{name}"], isinstance(item.default, int), item.metadata["most"]
+        )
         for name, item in limit_fields().items()
         if f"limits.{name}" in settings
     }
@@ -185,10 +188,10 @@ def split_address(address: str) -> tuple[str, int]:
     bare = host.removeprefix("[").removesuffix("]")
     if not colon or not bare or (":" in bare) != host.startswith("["):
         raise ConfigError(
-            f"{address!r} is not an address; write host:port, as 127.0.0.1:50051 or [::1]:50051"
+            f"{shorten(address, 80)!r} is not an address; write host:port, as 127.0.0.1:50051 or [::1]:50051"
         )
-    if not (port.isascii() and port.isdigit() and int(port) < 2**16):
-        raise ConfigError(f"the port of {address!r} is not a number from 0 to 65535")
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 2**16):
+        raise ConfigError(f"the port of {shorten(address, 80)!r} is not a number from 0 to 65535")
     return bare, int(port)
 
 
@@ -220,6 +223,8 @@ def _path(name: str, value: object) -> Path | None:
         return None
     if not isinstance(value, (str, Path)):
         raise ConfigError(f"`{name}` must be a path, not {type(value).__name__}")
+    if "\0" in str(value):
+        raise ConfigError(f"`{name}` must be a path, and a path has no NUL")
     return Path(value)
 
 
@@ -240,8 +245,8 @@ def _names(value: object) -> tuple[str, ...]:
     raise ConfigError("`embedded` must be a list of names")
 
 
-def _limit(name: str, value: object, whole: bool) -> float:
-    """A positive number; strings may end in KiB, MiB or GiB. `whole` limits are integers."""
+def _limit(name: str, value: object, whole: bool, most: float) -> float:
+    """A positive number of at most `most`; strings may end in KiB, MiB or GiB. `whole` limits are integers."""
     number: float
     try:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -253,8 +258,8 @@ def _limit(name: str, value: object, whole: bool) -> float:
     except ValueError:
         kind = "a whole number, or one with KiB, MiB or GiB" if whole else "a number"
         raise ConfigError(f"limit `{name}` must be {kind}, not {shorten(str(value), 40)!r}") from None
-    if not 0 < number < 2**40:
-        raise ConfigError(f"limit `{name}` must be more than 0 and less than 2**40, not {number}")
+    if not 0 < number <= most:
+        raise ConfigError(f"limit `{name}` must be more than 0 and at most {most}, not {number}")
     return number
 
 

@@ -18,7 +18,9 @@ The embedded tokenizers are listed the same way in `data/embedded.toml`.
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -59,12 +61,27 @@ _TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if nam
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The document at `path`. Raises `ConfigError` where it cannot be read or is no TOML."""
+    text = read_file(path, f"the configuration {path}")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(text.decode())
+    except RecursionError:
+        raise ConfigError(f"the configuration {path} has values too deep within each other") from None
+    except ValueError as error:  # No UTF-8, no TOML, or a number that Python refuses for its length.
         raise ConfigError(f"the configuration {path} is not TOML: {error}") from None
+
+
+def read_file(path: Path, what: str) -> bytes:
+    """The bytes of a regular file. Raises `ConfigError` for any other: a fifo, say, may never end."""
+    try:
+        # Without waiting for the writer of a fifo.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError(f"cannot read {what}: not a regular file")
+            return file.read()
+    except OSError as error:
+        raise ConfigError(f"cannot read {what}: {error.strerror}") from None
+    except ValueError:
+        raise ConfigError(f"cannot read {what}: a path has no NUL") from None
 
 
 def embedded(names: Iterable[str]) -> tuple[TokenizerConfig, ...]:

@@ -14,6 +14,7 @@ import grpc
 
 from tokenwire_server.config import Tls
 from tokenwire_server.errors import ConfigError
+from tokenwire_server.manifest import read_file
 
 
 def check(tls: Tls) -> None:
@@ -51,10 +52,7 @@ def identity(auth_context: Mapping[str, Iterable[bytes]]) -> str:
 
 
 def _read(path: Path, key: str) -> bytes:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{key}: cannot read {path}: {error.strerror}") from None
+    data = read_file(path, f"{key} {path}")
     if b"-----BEGIN " not in data:
         raise ConfigError(f"{key}: {path} is not a PEM file")
     return data

@@ -14,7 +14,7 @@ from tokenwire_core import charset
 from tokenwire_core.alphabet import MAX_REMEMBERED
 from tokenwire_core.encoder import Encoder
 from tokenwire_core.errors import ArtifactError, PatternTooSlowError, TextTooLongError
-from tokenwire_core.pattern import MAX_DEPTH, MAX_REPEATS, rewrite
+from tokenwire_core.pattern import MAX_DEPTH, MAX_ITEMS, MAX_REPEATS, MAX_SETS, rewrite
 from tokenwire_core.regex_split import RegexSplitter
 from tokenwire_core.split import FAMILIES, split
 
@@ -157,6 +157,12 @@ def test_empty_matches_are_passed_over() -> None:
         (rf"a{{{MAX_REPEATS + 1}}}", f"counts beyond {MAX_REPEATS}"),
         ("(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1), f"more than {MAX_DEPTH} groups"),
         ("[" * (MAX_DEPTH + 1) + "a" + "]" * (MAX_DEPTH + 1), f"more than {MAX_DEPTH} classes"),
+        (f"(?:[ab]{{{MAX_ITEMS // 10}}}){{10}}", f"more than {MAX_ITEMS} items"),
+        ("(?:(?:a{1000}){1000}){1000}", f"more than {MAX_ITEMS} items"),
+        ("(" * MAX_DEPTH + "a" + "{0,2})" * MAX_DEPTH, f"more than {MAX_ITEMS} items"),
+        ("a" * (MAX_ITEMS + 1), f"more than {MAX_ITEMS} items"),
+        (r"(?:\b){1000}", f"more than {MAX_ITEMS} items"),
+        ("".join(map(chr, range(0x4E00, 0x4E01 + MAX_SETS))), f"{MAX_SETS + 1} different characters"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(pattern: str, named: str) -> None:
@@ -185,6 +191,10 @@ def test_limits_of_depth_and_count_can_be_reached() -> None:
     """At each limit a pattern still works."""
     deep = "(" * MAX_DEPTH + "[" * MAX_DEPTH + "a" + "]" * MAX_DEPTH + ")" * MAX_DEPTH
     assert RegexSplitter(f"{deep}{{{MAX_REPEATS}}}").spans("a" * MAX_REPEATS) == [(0, MAX_REPEATS)]
+    assert RegexSplitter("a" * MAX_ITEMS).spans("a" * MAX_ITEMS) == [(0, MAX_ITEMS)]
+    assert RegexSplitter("(?:a{999}){10}|b").spans("a" * 9990 + "b") == [(0, 9990), (9990, 9991)]
+    many = "".join(map(chr, range(0x4E00, 0x4E00 + MAX_SETS)))
+    assert RegexSplitter(many).spans(many) == [(0, 3 * MAX_SETS)]
 
 
 def test_a_slow_pattern_ends_in_an_error() -> None:

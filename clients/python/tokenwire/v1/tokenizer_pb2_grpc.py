@@ -92,7 +92,8 @@ class TokenizerServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Truncate(self, request, context):
-        """The longest start or end of a text that fits a token budget.
+        """The start or end of a text that fits a token budget: cut where a token of the whole text ends, or at the
+        nearest boundary that keeps less.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
