@@ -6,14 +6,21 @@ import argparse
 import difflib
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 
-from tokenwire_server.errors import ConfigError, shorten
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; gives the exit code: 0 done, 1 refused or failed, 2 wrong usage."""
+    """Run one command; gives the exit code: 0 done, 1 refused or failed, 2 wrong usage.
+
+    As the process's own command, with `argv` None, an interrupt ends it with 130 and no traceback, also while it
+    still imports; `serve` takes the signal over once it has something to finish.
+    """
+    if argv is None:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    from tokenwire_server.errors import ConfigError
+
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="tokenwire", description="Exact, pinned, metered tokenization.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
@@ -35,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unknown_argument(argument: str, flags: Sequence[str]) -> str:
+    from tokenwire_server.errors import shorten
+
     flag = argument.partition("=")[0]
     if not flag.startswith("-"):
         return "unknown argument; each is given to a flag, and --help lists them"
@@ -97,6 +106,7 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _serve(options: argparse.Namespace) -> int:
     from tokenwire_server import app, config
+    from tokenwire_server.errors import ConfigError
 
     given: dict[str, object] = {
         name: vars(options)[name]

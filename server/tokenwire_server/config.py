@@ -124,9 +124,7 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
     if not tokenizers:
         raise ConfigError("no tokenizer to serve: name one under `embedded`, or add a [[tokenizer]] table")
     limits: dict[str, Any] = {
-        name: _limit(
-            name, settings[f"limits.{name}"], isinstance(item.default, int), item.metadata["most"]
-        )
+        name: _limit(name, settings[f"limits.{name}"], isinstance(item.default, int), item.metadata["most"])
         for name, item in limit_fields().items()
         if f"limits.{name}" in settings
     }
@@ -257,10 +255,17 @@ def _limit(name: str, value: object, whole: bool, most: float) -> float:
         number = int(text) * factor if whole else float(text) * factor
     except ValueError:
         kind = "a whole number, or one with KiB, MiB or GiB" if whole else "a number"
-        raise ConfigError(f"limit `{name}` must be {kind}, not {shorten(str(value), 40)!r}") from None
+        raise ConfigError(f"limit `{name}` must be {kind}, not {_shown(value)}") from None
     if not 0 < number <= most:
-        raise ConfigError(f"limit `{name}` must be more than 0 and at most {most}, not {number}")
+        raise ConfigError(f"limit `{name}` must be more than 0 and at most {most}, not {_shown(value)}")
     return number
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(shorten(str(value), 40))
+    except ValueError:  # Python writes out no whole number of thousands of digits.
+        return "a number as long as this"
 
 
 def _tls(settings: Mapping[str, object]) -> Tls | None:

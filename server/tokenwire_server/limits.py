@@ -50,7 +50,9 @@ class Limits:
     drain_s: float = _limit(
         25.0, "after SIGTERM, how long calls in flight may take before they are cut off", 3600
     )
-    metadata_bytes: int = _limit(16 * KIB, "request metadata of one call; the transport refuses more", 16 * MIB)
+    metadata_bytes: int = _limit(
+        16 * KIB, "request metadata of one call; the transport refuses more", 16 * MIB
+    )
     streams_per_connection: int = _limit(
         100, "concurrent calls on one connection; the transport queues more", 2**14
     )

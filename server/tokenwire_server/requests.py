@@ -13,9 +13,12 @@ from tokenwire_core.utf8 import count_codepoints, repair
 
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import Limits
-from tokenwire_server.wire_messages import text_bytes
+from tokenwire_server.wire_messages import count_fields, text_bytes
 
 WordT = TypeVar("WordT")
+
+MAX_ALLOWED_CONTROL_TOKENS = 4096
+_FEW_FIELDS = 1 << 16  # Takes some milliseconds to count and some megabytes to parse.
 
 _SPECIAL: Mapping[int, Literal["text", "allow", "reject"]] = MappingProxyType(
     {
@@ -73,8 +76,32 @@ class Options:
     add_special: bool
 
 
+def check_fields(data: bytes, limits: Limits) -> None:
+    """Refuse what would take long to parse only to be refused. Raises TOO_MANY_INPUTS and INVALID_REQUEST."""
+    most = limits.inputs + _FEW_FIELDS
+    if len(data) <= 2 * most:  # No field is shorter.
+        return
+    n_fields, n_inputs, n_allowed = count_fields(data, most)
+    check_inputs(n_inputs, limits)
+    _check_allowed(n_allowed)
+    if n_fields > most:
+        raise Fault(
+            "INVALID_REQUEST",
+            f"the request has more than {most} fields; send each field that is not repeated once",
+        )
+
+
+def _check_allowed(n_allowed: int) -> None:
+    if n_allowed > MAX_ALLOWED_CONTROL_TOKENS:
+        raise Fault(
+            "INVALID_REQUEST",
+            f"the request has {n_allowed} allowed_control_tokens, the limit is {MAX_ALLOWED_CONTROL_TOKENS}; "
+            "name each once, or allow all by naming none",
+        )
+
+
 def check_inputs(n_inputs: int, limits: Limits) -> None:
-    """Raises TOO_MANY_INPUTS over the limit."""
+    """Raises TOO_MANY_INPUTS over the limit. Where a request has very many, `n_inputs` are those counted so far."""
     if n_inputs > limits.inputs:
         raise Fault(
             "TOO_MANY_INPUTS",
@@ -86,6 +113,7 @@ def check_inputs(n_inputs: int, limits: Limits) -> None:
 def options(message: pb.EncodeOptions, encoder: Encoder) -> Options:
     """The options of a request. Raises INVALID_REQUEST and UNKNOWN_CONTROL_TOKEN."""
     special: SpecialPolicy = _word(_SPECIAL, message.special, "options.special")
+    _check_allowed(len(message.allowed_control_tokens))
     if message.allowed_control_tokens:
         if special != "allow":
             raise Fault(

@@ -55,6 +55,7 @@ class TokenizerService:
 
     def encode(self, data: bytes, call: Call) -> bytes:
         """EncodeRequest → EncodeResponse."""
+        requests.check_fields(data, self._limits)
         request = wire_messages.parse(wire_messages.EncodeRequest, data)
         encoder = self._encoder(request, call)
         options = requests.options(request.options, encoder)
@@ -91,6 +92,7 @@ class TokenizerService:
 
     def decode(self, data: bytes, call: Call) -> bytes:
         """DecodeRequest → DecodeResponse."""
+        requests.check_fields(data, self._limits)
         request = wire_messages.parse(wire_messages.DecodeRequest, data)
         encoder = self._encoder(request, call)
         max_ids = self._limits.decode_ids
@@ -122,6 +124,7 @@ class TokenizerService:
 
     def count(self, data: bytes, call: Call) -> bytes:
         """CountRequest → CountResponse."""
+        requests.check_fields(data, self._limits)
         request = wire_messages.parse(wire_messages.CountRequest, data)
         encoder = self._encoder(request, call)
         options = requests.options(request.options, encoder)
@@ -160,6 +163,7 @@ class TokenizerService:
 
     def truncate(self, data: bytes, call: Call) -> bytes:
         """TruncateRequest → TruncateResponse."""
+        requests.check_fields(data, self._limits)
         request = wire_messages.parse(wire_messages.TruncateRequest, data)
         encoder = self._encoder(request, call)
         options = requests.options(request.options, encoder)

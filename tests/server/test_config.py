@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,16 @@ def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
         ("embedded = 5", "list of names"),
         ("tokenizer = 5", "[[tokenizer]]"),
         ("listen = ", "not TOML"),
+        ("listen = " + "[" * 50_000, "too deep within each other"),
+        ("listen = " + "9" * 5000, "not TOML"),
+        ("[limits]\ninputs = 0x" + "f" * 5000, "`inputs`"),
+        ("[limits]\ndrain_s = 0x" + "f" * 5000, "`drain_s`"),
+        (f'listen = "127.0.0.1:{"9" * 5000}"', "not a number from 0 to 65535"),
+        ('unix = "a\\u0000b"', "no NUL"),
+        ('[tls]\ncert = "a\\u0000b"\nkey = "k"', "no NUL"),
+        ("[tls]\ncert = 5\nkey = 'k'", "`tls.cert` must be a path, not int"),
+        ("[tls]\ncert = 'c'\nkey = ['k']", "`tls.key` must be a path, not list"),
+        ("unix = true", "`unix` must be a path, not bool"),
     ],
 )
 def test_a_mistake_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
@@ -132,6 +143,30 @@ def test_unknown_variables_are_refused_and_those_of_others_left_alone() -> None:
     ):
         load(environment={"TOKENWIRE_SERVE_LISTN": "127.0.0.1:1"})
     assert load(environment={"TOKENWIRE_SERVICE_HOST": "10.0.0.1", "TOKENWIRE_PORT": "tcp://x"}) == load()
+
+
+@pytest.mark.parametrize("name", limits.limit_fields())
+def test_no_limit_is_more_than_the_transport_can_take(name: str) -> None:
+    """Each limit can be set to the most in its table, and to no more."""
+    most = limits.limit_fields()[name].metadata["most"]
+    queue: dict[str, object] = {"limits.queue_bytes": 2**40}
+    loaded = config.load({**queue, f"limits.{name}": most}, {})
+    assert getattr(loaded.limits, name) == most
+    with pytest.raises(ConfigError, match=f"`{name}` must be more than 0 and at most {most}"):
+        config.load({f"limits.{name}": most + 1}, {})
+
+
+def test_a_fifo_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    """What is no regular file is not read: neither the configuration nor what it names."""
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load(tmp_path / "fifo")
+
+
+def test_a_file_whose_name_has_a_nul_is_refused() -> None:
+    """No system has such a file."""
+    with pytest.raises(ConfigError, match="no NUL"):
+        load(Path("a\0b"))
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -228,4 +263,4 @@ def test_every_limit_is_documented_in_the_table() -> None:
     """The printed table has one row for each limit, with its meaning."""
     rows = limits.table().splitlines()[2:]
     assert len(rows) == len(limits.limit_fields())
-    assert all(len(row.split("|")[3].strip()) > 10 for row in rows)
+    assert all(len(row.split("|")[4].strip()) > 10 for row in rows)
