@@ -52,8 +52,11 @@ class Alphabet:
             symbol for symbol, (a, b) in enumerate(itertools.pairwise([False, *inside, False])) if a != b
         ]
         ranges = [(start, end - 1) for start, end in zip(edges[::2], edges[1::2], strict=True)]
-        nothing = [(self.n_symbols, self.n_symbols)]
-        return "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges or nothing) + "]"
+        symbols = [
+            f"\\U{first:08x}" + (f"-\\U{last:08x}" if last > first else "")  # One symbol alone is a literal.
+            for first, last in ranges or [(self.n_symbols, self.n_symbols)]
+        ]
+        return "[" + "".join(symbols) + "]"
 
 
 class _Table(dict[int, int]):

@@ -23,8 +23,8 @@ MAX_DEPTH: Final = 50
 """Groups or classes within each other."""
 MAX_REPEATS: Final = 1000
 """The highest count in a quantifier."""
-MAX_ITEMS: Final = 10_000
-"""Characters, classes, groups and assertions of a pattern once every count is written out, as engines do."""
+MAX_ITEMS: Final = 2000
+"""Characters, classes, alternatives and assertions of a pattern once every count is written out, as engines do."""
 MAX_SETS: Final = 1000
 """Different characters and classes."""
 
@@ -166,7 +166,7 @@ class _Parser:
         self._open.append((self._flags, opening))
         self._flags = after
         self._parts.append(opening)
-        self._n_items.append(1)
+        self._n_items.append(0)
         return "nothing"
 
     def _close_group(self) -> str:
@@ -175,7 +175,7 @@ class _Parser:
         self._at += 1
         self._flags, opening = self._open.pop()
         self._parts.append(")")
-        self._n_last = self._n_items.pop()
+        self._n_last = self._n_items.pop() + (opening != "(?:") or 1
         self._count_items(self._n_last)
         return "an assertion" if opening[-1] in "=!" else "an atom"
 
