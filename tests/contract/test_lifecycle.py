@@ -199,3 +199,18 @@ def test_the_environment_configures_too() -> None:
         with pytest.raises(Refused) as caught:
             service.call("Count", request, pb.CountResponse)
         assert caught.value.metadata["limit"] == "2"
+
+
+def test_an_interrupt_before_anything_is_served_is_quiet() -> None:
+    """Exit code 130 and no traceback, also while the command still imports."""
+    code = (
+        "import signal; from tokenwire_server import cli;"
+        "cli._add_serve = lambda _: signal.raise_signal(signal.SIGINT); cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
