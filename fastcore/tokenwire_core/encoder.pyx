@@ -4,8 +4,8 @@
 
 An Encoder never changes after construction, so any number of threads may use one; what a call writes to is a scratch
 taken from a small pool while the GIL is held and given back at its end. The GIL is released around texts of 2 KiB and
-more; below that a release costs more than it gives. Cost: linear in the text, 2 to 10 ns a byte on ordinary text,
-O(n log n) in the longest piece.
+more; below that a release costs more than it gives. Cost: linear in the text and O(n log n) in the longest piece;
+about 7 ns a byte of English, 50 of Russian or Chinese, whose pieces are long and not cached.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -122,7 +122,7 @@ cdef class Encoder:
     def __cinit__(self, spec):
         self.spec = spec
         self.special_tokens = dict(spec.special_tokens)
-        self.control_tokens = dict(spec.special_tokens)
+        self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
         self.vocab = Vocab(spec.ranks, spec.special_tokens)
         self.merges = MergeTable(self.vocab)
         self.controls = ControlMatcher(self.control_tokens) if self.control_tokens else None

@@ -6,8 +6,8 @@ sets, so that the misses of the memory overlap; the other probes (two slots to a
 stores the slot's four ids at once and advances by its count. A miss asks the vocabulary for the whole piece (which
 wins before any merge, as in tiktoken), then merges, and what has at most four ids is entered into the cache.
 
-The cache belongs to one running call at a time and is bounded: 1 MiB a scratch. Cost on repeated words: about 4 ns a
-piece; a miss costs one look-up in the vocabulary (about 20 ns) or one merge (about 300 ns).
+The cache belongs to one running call at a time and is bounded: 1 MiB a scratch. Cost on repeated English: about
+20 ns a piece beyond splitting; a miss adds one look-up in the vocabulary, or one merge.
 """
 
 from libc.stdlib cimport calloc, free, malloc, realloc

@@ -1,7 +1,7 @@
 """Well-formedness, repair and counts of UTF-8.
 
 The byte ranges are those of the Unicode Standard, table 3-7; repair replaces each maximal ill-formed part by U+FFFD
-(section 3.9, the practice that Python and the WHATWG follow). Cost: 0.1 ns a byte on ASCII, 1 ns elsewhere.
+(section 3.9, the practice that Python and the WHATWG follow). Cost: 0.1 ns a byte of ASCII, 2 ns elsewhere.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
