@@ -32,8 +32,10 @@ LAYERS = {
     "tokenwire_server": (
         {""},
         {"errors"},
-        {"limits", "logs", "manifest", "models"},
+        {"limits", "logs", "manifest", "models", "toml_text"},
+        {"lockfile"},
         {"config", "language", "artifacts", "call", "wire_messages"},
+        {"pull"},
         {"catalogue", "http", "meter", "ports", "ready_text", "requests", "security"},
         {"guard", "service"},
         {"health", "transport_aio"},
