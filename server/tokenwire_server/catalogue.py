@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 from tokenwire_core import Encoder
 
-from tokenwire_server import logs, models
+from tokenwire_server import embedded, logs, models
 from tokenwire_server.artifacts import ProofError
-from tokenwire_server.config import DEFAULT_EMBEDDED
 from tokenwire_server.errors import Fault, shorten
 from tokenwire_server.manifest import TokenizerConfig
 
@@ -161,7 +160,7 @@ class Catalogue:
             what = f"the tokenizer {' or '.join(sorted(models.names_of(needed)))}"
             if name != needed:
                 what = f"the model {shown} needs {what}, which"
-            remedy = f'embedded = ["{needed}"]' if needed in DEFAULT_EMBEDDED else "a [[tokenizer]] table"
+            remedy = f'embedded = ["{needed}"]' if needed in embedded.NAMES else "a [[tokenizer]] table"
             return Fault(
                 "TOKENIZER_NOT_LOADED",
                 f"{what} is not configured here; add it to the configuration: {remedy}",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server import manifest, models
+from tokenwire_server import embedded, lockfile, manifest, models
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.manifest import TokenizerConfig
@@ -25,7 +25,6 @@ from tokenwire_server.manifest import TokenizerConfig
 DEFAULT_LISTEN = "127.0.0.1:50051"
 DEFAULT_HTTP = "127.0.0.1:9464"
 ENV_PREFIX = "TOKENWIRE_SERVE_"
-DEFAULT_EMBEDDED = ("o200k_base", "cl100k_base")
 _PATH_KEYS = ("unix", "tls.cert", "tls.key", "tls.client_ca")
 _UNITS = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -112,13 +111,14 @@ def _from_file(path: Path) -> tuple[dict[str, object], tuple[TokenizerConfig, ..
         value = settings.get(name)
         if isinstance(value, str) and value:
             settings[name] = path.parent / value
-    return settings, manifest.parse_tokenizers(tables, path.parent, KEYS)
+    configs = manifest.parse_tokenizers(tables, path.parent, KEYS)
+    return settings, lockfile.apply(configs, lockfile.read(path.parent))
 
 
 def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...]) -> Config:
-    default_embedded = () if tokenizers else DEFAULT_EMBEDDED
-    embedded = manifest.embedded(_names(settings.pop("embedded", default_embedded)))
-    tokenizers = (*embedded, *tokenizers)
+    default_embedded = () if tokenizers else embedded.NAMES
+    chosen = embedded.embedded(_names(settings.pop("embedded", default_embedded)))
+    tokenizers = (*chosen, *tokenizers)
     manifest.check_unique(tokenizers)
     _check_known_names(tokenizers)
     if not tokenizers:
@@ -143,7 +143,7 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
 
 def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
     """Raises `ConfigError` where a public tokenizer's name, or a model's, is given to a tokenizer that is another."""
-    digests = {item.name: item.digest for item in manifest.embedded(DEFAULT_EMBEDDED)}
+    digests = {item.name: item.digest for item in embedded.embedded()}
     for item in tokenizers:
         for name in (item.name, *item.aliases):
             meant = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)

@@ -3,14 +3,18 @@
     [[tokenizer]]
     name = "qwen"                       # what requests call it
     aliases = ["qwen-7b"]               # other names for it
-    format = "tiktoken"                 # the only one so far, a rank file
-    file = "qwen.tiktoken"              # relative to this file's folder, and inside it
+    format = "tiktoken"                 # a rank file; hf_json, a tokenizer.json; sentencepiece, a .model
+    source = "pypi:dashscope==2.0.2/dashscope/resources/qwen.tiktoken"   # where `artifacts pull` has it from
+    file = "qwen.tiktoken"              # relative to this file's folder, and inside it; needed without `source`
     sha256 = "…"                        # of the file's bytes (of the uncompressed bytes with xz_sha256)
     pattern = '''…'''                   # rank files: the pattern of the pieces
     special_tokens = { "<|endoftext|>" = 151643 }
     control_tokens = ["<think>"]        # further tokens that text becomes only where the caller allows it
     digest = "…"                        # optional: refuse to serve unless the tokenizer has this digest
     xz_sha256 = "…"                     # optional: the file is xz-compressed; this is of its bytes
+    models = ["qwen-max"]               # optional: model names answered by this tokenizer
+    model_prefixes = ["ft:qwen-"]       # optional: and what such names may begin with
+    accept_ids = "…"                    # optional: serve though golden vectors changed to these ids
 
 The embedded tokenizers are listed the same way in `data/embedded.toml`.
 """
@@ -23,40 +27,61 @@ import re
 import stat
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, cast
 
 from tokenwire_server.errors import ConfigError, shorten
 
-Format = Literal["tiktoken"]
-FORMATS = ("tiktoken",)
-DATA_FOLDER = Path(__file__).parent / "data"
+Format = Literal["tiktoken", "hf_json", "sentencepiece"]
+FORMATS = ("tiktoken", "hf_json", "sentencepiece")
+EXTENSIONS: Mapping[str, str] = {"tiktoken": "tiktoken", "hf_json": "json", "sentencepiece": "model"}
+ARTIFACTS_FOLDER = "artifacts"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerConfig:
-    """One tokenizer to serve; see the module for the fields. `folder` is the one `file` may not leave."""
+    """One tokenizer to serve; see the module for the fields of the manifest.
+
+    `folder` is the one `file` may not leave. The fields from `golden` on are the lock's (`lockfile.apply`).
+    """
 
     name: str
     format: Format
     folder: Path
     file: str
     sha256: str
+    source: str = ""
     aliases: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    model_prefixes: tuple[str, ...] = ()
     pattern: str | None = None
     special_tokens: Mapping[str, int] | None = None
     control_tokens: tuple[str, ...] | None = None
     digest: str | None = None
     xz_sha256: str | None = None
-    golden: str | None = field(default=None)
-    """The name of a file of golden vectors in `folder`; the embedded tokenizers have one."""
+    accept_ids: str | None = None
+    golden: str | None = None
+    """A file of golden vectors, relative to `folder`."""
+    golden_sha256: str | None = None
+    proven_by: str = ""
+    """The reference library that made the golden vectors, and its version; empty: unproven."""
+    size_bytes: int | None = None
+    """The size of `file`."""
+    lock_fault: str = ""
+    """The keys in which manifest and lock disagree."""
+
+    @property
+    def file_sha256(self) -> str:
+        """The pin of the bytes of `file` itself, compressed if it is."""
+        return self.xz_sha256 or self.sha256
 
 
-_TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", "golden"))
-"""The documented keys; `golden` is for the embedded tokenizers."""
+_LOCKED = ("golden", "golden_sha256", "proven_by", "size_bytes", "lock_fault")
+_TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", *_LOCKED))
+"""The documented keys."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -82,18 +107,6 @@ def read_file(path: Path, what: str) -> bytes:
         raise ConfigError(f"cannot read {what}: {error.strerror}") from None
     except ValueError:
         raise ConfigError(f"cannot read {what}: a path has no NUL") from None
-
-
-def embedded(names: Iterable[str]) -> tuple[TokenizerConfig, ...]:
-    """The embedded tokenizers of these names, in this order. Raises `ConfigError` for any other name."""
-    known = {
-        item.name: item
-        for item in parse_tokenizers(read_toml(DATA_FOLDER / "embedded.toml")["tokenizer"], DATA_FOLDER)
-    }
-    for name in names:
-        if name not in known:
-            raise ConfigError(unknown(name, tuple(known), "embedded tokenizer"))
-    return tuple(known[name] for name in names)
 
 
 def parse_tokenizers(
@@ -144,7 +157,7 @@ def unknown(name: str, known: tuple[str, ...], kind: str, prefix: str = "") -> s
 def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfig:
     where = f"[[tokenizer]] {index + 1}"
     for key in table:
-        if key not in _TABLE_KEYS and key != "golden":
+        if key not in _TABLE_KEYS:
             raise ConfigError(f"{where}: {unknown(key, _TABLE_KEYS, 'key')}")
     name = _text(table, "name", where)
     where = f"{where} ({shorten(name, 80)})"
@@ -157,19 +170,39 @@ def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfi
     format_name = _text(table, "format", where)
     if format_name not in FORMATS:
         raise ConfigError(f"{where}: {unknown(format_name, FORMATS, 'format')}")
+    sha256 = _hash(table, "sha256", where)
+    xz_sha256 = _hash(table, "xz_sha256", where) if "xz_sha256" in table else None
+    source = _text(table, "source", where) if "source" in table else ""
+    if source and "file" not in table:
+        file = artifact_path(format_name, sha256, xz_sha256)
+    else:
+        file = _file(table, "file", where)
     return TokenizerConfig(
         name=name,
         format=cast(Format, format_name),
         folder=folder,
-        file=_file(table, "file", where),
-        sha256=_hash(table, "sha256", where),
+        file=file,
+        sha256=sha256,
+        source=source,
         aliases=names[1:],
+        models=_texts(table, "models", where),
+        model_prefixes=_texts(table, "model_prefixes", where),
         pattern=_text(table, "pattern", where) if "pattern" in table else None,
         special_tokens=_special_tokens(table, where),
         control_tokens=_texts(table, "control_tokens", where) if "control_tokens" in table else None,
         digest=_hash(table, "digest", where) if "digest" in table else None,
-        xz_sha256=_hash(table, "xz_sha256", where) if "xz_sha256" in table else None,
-        golden=_file(table, "golden", where) if "golden" in table else None,
+        xz_sha256=xz_sha256,
+        accept_ids=_hash(table, "accept_ids", where) if "accept_ids" in table else None,
+    )
+
+
+def artifact_path(format_name: str, sha256: str, xz_sha256: str | None = None) -> str:
+    """Where a pulled artifact lies, relative to the manifest's folder: by content, so that no two collide."""
+    extension = EXTENSIONS[format_name]
+    return (
+        f"{ARTIFACTS_FOLDER}/{xz_sha256}.{extension}.xz"
+        if xz_sha256
+        else f"{ARTIFACTS_FOLDER}/{sha256}.{extension}"
     )
 
 

@@ -21,6 +21,7 @@ SOURCE_SUFFIXES = {
     ".cfg",
     ".h",
     ".in",
+    ".lock",
     ".md",
     ".proto",
     ".pxd",

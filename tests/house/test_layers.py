@@ -32,8 +32,9 @@ LAYERS = {
     "tokenwire_server": (
         {""},
         {"errors"},
-        {"limits", "logs", "manifest", "models", "toml_text"},
+        {"golden", "limits", "logs", "manifest", "models", "toml_text"},
         {"lockfile"},
+        {"embedded"},
         {"config", "language", "artifacts", "call", "wire_messages"},
         {"pull"},
         {"catalogue", "http", "meter", "ports", "ready_text", "requests", "security"},

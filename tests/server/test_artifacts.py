@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import lzma
 import os
 from dataclasses import replace
@@ -12,9 +11,11 @@ from typing import Any
 
 import pytest
 import tokenwire_core
-from tokenwire_server import artifacts, manifest
+from tokenwire_server import artifacts, golden, manifest
 from tokenwire_server.artifacts import ProofError
+from tokenwire_server.embedded import embedded
 from tokenwire_server.errors import ConfigError
+from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.manifest import TokenizerConfig
 
 from tests.server import made_up
@@ -39,7 +40,7 @@ def failure(config: TokenizerConfig, max_bytes: int = MAX_BYTES) -> str:
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
 def test_the_embedded_tokenizers_prove_themselves(name: str) -> None:
     """The embedded artifacts equal their pins, have the published digests, and hold the golden vectors."""
-    config = manifest.embedded([name])[0]
+    config = embedded([name])[0]
     published = {
         "cl100k_base": "ca1a961b1f5a298796288fc3d87af5a145e1623f8a3d56416529639ad7cd8d6b",
         "o200k_base": "6698135781c3fe10126fd7597383325dc427225d751a676c24260ec60a3f9989",
@@ -192,13 +193,30 @@ def test_a_decompression_bomb_is_bounded(tmp_path: Path) -> None:
     assert failure(compressed(tmp_path, bomb), 1 << 22) == "FILE_TOO_LARGE"
 
 
+def with_golden(config: TokenizerConfig, *vectors: Vector) -> TokenizerConfig:
+    """The configuration, held to these golden vectors."""
+    data = golden.to_json(Golden("", vectors))
+    (config.folder / "golden.json").write_bytes(data)
+    return replace(config, golden="golden.json", golden_sha256=hashlib.sha256(data).hexdigest())
+
+
 def test_a_golden_vector_that_does_not_hold_stops_the_tokenizer(tmp_path: Path) -> None:
-    """Vectors that hold pass; one wrong id, or a file that is none, stops the tokenizer."""
-    config = replace(configured(tmp_path), golden="golden.json")
-    golden = tmp_path / "golden.json"
-    golden.write_text(json.dumps({"texts": ["abc", "q"], "ids": {"tiny": [[257], [113]]}}))
-    assert artifacts.prove(config, MAX_BYTES).vocab_size == 302
-    golden.write_text(json.dumps({"texts": ["abc"], "ids": {"tiny": [[256, 99]]}}))
-    assert failure(config) == "GOLDEN_MISMATCH"
-    golden.write_text(json.dumps({"texts": ["abc"], "ids": {}}))
-    assert failure(config) == "BAD_GOLDEN"
+    """Vectors that hold pass; one wrong id, other bytes than locked, or a file that is none, stops the tokenizer."""
+    config = configured(tmp_path)
+    held = with_golden(config, Vector("abc", (257,)), Vector("q", (113,)), Vector("<|end|>", (300,), True))
+    assert artifacts.prove(held, MAX_BYTES).vocab_size == 302
+    assert failure(replace(held, golden_sha256="0" * 64)) == "SHA256_MISMATCH"
+    assert failure(with_golden(config, Vector("abc", (256, 99)))) == "GOLDEN_MISMATCH"
+    (tmp_path / "golden.json").write_text('{"golden_version": 1, "vectors": []}')
+    assert failure(replace(held, golden_sha256=None)) == "BAD_GOLDEN"
+
+
+def test_changed_ids_are_served_only_where_exactly_these_are_accepted(tmp_path: Path) -> None:
+    """The refusal names the sha256 of the new ids; with that in the manifest they are served, with another not."""
+    config = with_golden(configured(tmp_path), Vector("abc", (256, 99)), Vector("q", (113,)))
+    with pytest.raises(ProofError) as caught:
+        artifacts.prove(config, MAX_BYTES)
+    accepted = golden.ids_sha256([[257], [113]])
+    assert f'accept_ids = "{accepted}"' in str(caught.value)
+    assert artifacts.prove(replace(config, accept_ids=accepted), MAX_BYTES).encode("abc").ids == [257]
+    assert failure(replace(config, accept_ids=golden.ids_sha256([[256, 99], [113]]))) == "GOLDEN_MISMATCH"

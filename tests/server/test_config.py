@@ -181,7 +181,10 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         (('name = "tiny"', 'name = ""'), "`name`"),
         (('name = "tiny"', 'name = "ti ny"'), "letters"),
         (('format = "tiktoken"', 'format = "tiktokens"'), "did you mean 'tiktoken'"),
-        (('format = "tiktoken"', 'format = "hf_json"'), "unknown format 'hf_json'; known: tiktoken"),
+        (
+            ('format = "tiktoken"', 'format = "gguf"'),
+            "unknown format 'gguf'; known: tiktoken, hf_json, sentencepiece",
+        ),
         (("sha256", "sha265"), "did you mean 'sha256'"),
         (("name =", "zzz ="), "xz_sha256"),
         (("sha256 =", 'embedded = ["o200k_base"]\nsha256 ='), "`embedded` is no key of a tokenizer"),
