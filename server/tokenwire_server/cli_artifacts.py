@@ -1,0 +1,185 @@
+"""The commands on artifacts: `tokenwire artifacts list | add | prove | pull | verify | diff`.
+
+`list` and `pull` are here. What they say of each tokenizer goes to stdout, one line or with --json one object;
+progress goes to stderr. Exit codes: 0 all well, 1 something is not, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokenwire_server import deployment, lockfile
+from tokenwire_server.manifest import TokenizerConfig
+
+if TYPE_CHECKING:
+    from tokenwire_server.pull.run import Outcome
+
+_EVERY_S = 0.2
+
+Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_artifacts_commands(commands: Subparsers) -> None:
+    """Add the group; each command sets `run`, a function from the parsed arguments to the exit code."""
+    group = commands.add_parser(
+        "artifacts",
+        help="pull, pin, prove and compare tokenizers",
+        description="Tokenizers of a manifest: where they are from, and that they are what they were.",
+    )
+    artifacts = group.add_subparsers(dest="artifacts_command", required=True, metavar="COMMAND")
+    listing = _add(artifacts, "list", "what the manifest names, what is on disk and what it is proven by")
+    listing.add_argument("--long", action="store_true", help="also sources, pins, patterns and tokens")
+    listing.set_defaults(run=_list)
+    pull = _add(artifacts, "pull", "fetch what is missing, checked against its pin, and write tokenwire.lock")
+    pull.add_argument("names", nargs="*", metavar="NAME", help="only these tokenizers")
+    pull.add_argument("--frozen", action="store_true", help="fail where tokenwire.lock would change")
+    pull.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="the most one file may take (1800)", dest="timeout_s"
+    )
+    pull.add_argument(
+        "--allow-private-redirects",
+        action="store_true",
+        help="follow redirects into private networks, as a mirror of your own may need",
+    )
+    pull.set_defaults(run=_pull)
+
+
+def _add(commands: Subparsers, name: str, summary: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    parser.add_argument("--config", metavar="FILE", help="the manifest (tokenwire.toml in this folder)")
+    parser.add_argument("--json", action="store_true", help="print JSON lines")
+    return parser
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = deployment.read(options.config, allow_embedded=True)
+    for config in found.tokenizers:
+        entry = _entry(config, options.long)
+        if options.json:
+            _print_json(entry)
+            continue
+        print(_line(entry))
+        if options.long:
+            for key, value in entry.items():
+                if key not in ("name", "state", "digest") and value not in ("", [], {}, None):
+                    print(
+                        f"    {key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+                    )
+    return 0
+
+
+def _entry(config: TokenizerConfig, is_long: bool) -> dict[str, Any]:
+    """What there is to say of a tokenizer without loading it."""
+    entry: dict[str, Any] = {
+        "name": config.name,
+        "state": deployment.state(config),
+        "digest": config.digest or "",
+        "format": config.format,
+        "proven_by": config.proven_by,
+        "aliases": list(config.aliases),
+    }
+    if is_long:
+        entry |= {
+            "source": config.source,
+            "file": config.file,
+            "sha256": config.sha256,
+            "size_bytes": config.size_bytes,
+            "models": list(config.models),
+            "model_prefixes": list(config.model_prefixes),
+            "pattern": config.pattern or "",
+            "special_tokens": dict(config.special_tokens or {}),
+            "control_tokens": list(config.control_tokens or ()),
+        }
+    return entry
+
+
+def _line(entry: dict[str, Any]) -> str:
+    proof = f"proven by {entry['proven_by']}" if entry["proven_by"] else "unproven"
+    return f"{entry['name']:<24} {entry['state']:<9} {entry['digest'] or '-':<64} {proof}"
+
+
+def _pull(options: argparse.Namespace) -> int:
+    from tokenwire_server.pull.errors import PullError
+    from tokenwire_server.pull.remote import Bounds
+    from tokenwire_server.pull.run import LockWouldChangeError, pull
+    from tokenwire_server.pull.store import Store
+
+    found = deployment.read(options.config)
+    wanted = found.named(options.names)
+    max_bytes = found.limits.artifact_bytes
+    bounds = Bounds(artifact_bytes=max_bytes)
+    if options.timeout_s is not None:
+        bounds = Bounds(artifact_bytes=max_bytes, timeout_s=options.timeout_s)
+    progress = _Progress()
+    try:
+        with Store(
+            found.folder,
+            bounds,
+            allow_private_redirects=options.allow_private_redirects,
+            report=progress.show,
+        ) as store:
+            outcomes = pull(found.tokenizers, wanted, found.folder, store, max_bytes, options.frozen)
+    except PullError as error:
+        progress.clear()
+        print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
+        return 1
+    except LockWouldChangeError:
+        progress.clear()
+        print(
+            f"tokenwire: {lockfile.NAME} is not what the manifest says; pull without --frozen",
+            file=sys.stderr,
+        )
+        return 1
+    progress.clear()
+    for outcome in outcomes:
+        _tell(outcome, options.json)
+    return 0 if all(outcome.state != "failed" for outcome in outcomes) else 1
+
+
+def _tell(outcome: Outcome, as_json: bool) -> None:
+    locked = outcome.locked
+    if as_json:
+        entry = {"name": outcome.name, "state": outcome.state}
+        entry |= {"reason": outcome.reason, "message": outcome.message} if outcome.reason else {}
+        entry |= {"digest": locked.digest, "file": locked.file.path} if locked is not None else {}
+        _print_json(entry)
+    elif locked is None:
+        print(f"{outcome.name:<24} failed    {outcome.reason}: {outcome.message}")
+    else:
+        digest = locked.digest or f"no digest: this version does not read {locked.format}"
+        print(f"{outcome.name:<24} {outcome.state:<9} {digest}")
+
+
+def _print_json(entry: dict[str, Any]) -> None:
+    print(json.dumps(entry, ensure_ascii=True))
+
+
+@dataclass(slots=True)
+class _Progress:
+    """A line on stderr that is written over, on a terminal; elsewhere one line for each source."""
+
+    terminal: bool = field(default_factory=lambda: sys.stderr.isatty())
+    shown_s: float = 0.0
+    told: set[str] = field(default_factory=set)
+
+    def show(self, source: str, here_bytes: int, all_bytes: int | None) -> None:
+        if not self.terminal:
+            if source not in self.told:
+                self.told.add(source)
+                print(f"fetching {source}", file=sys.stderr)
+            return
+        now_s = time.monotonic()
+        if now_s - self.shown_s >= _EVERY_S or here_bytes == all_bytes:
+            self.shown_s = now_s
+            total = f" of {all_bytes / 2**20:.1f}" if all_bytes is not None else ""
+            sys.stderr.write(f"\r\x1b[K{here_bytes / 2**20:.1f}{total} MiB  {source}"[:200])
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.terminal and self.shown_s:
+            sys.stderr.write("\r\x1b[K")

@@ -1,0 +1,67 @@
+"""A deployment as the artifacts commands see it: a manifest, its lock, and the files beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenwire_server import config, embedded, manifest
+from tokenwire_server.errors import ConfigError
+from tokenwire_server.limits import Limits
+from tokenwire_server.manifest import TokenizerConfig
+
+DEFAULT_CONFIG = "tokenwire.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """`path` is the manifest, `folder` its folder; the tokenizers are in its order, with what the lock knows."""
+
+    path: Path
+    folder: Path
+    tokenizers: tuple[TokenizerConfig, ...]
+    limits: Limits
+
+    def named(self, names: Sequence[str]) -> tuple[TokenizerConfig, ...]:
+        """The tokenizers of these names or aliases, in the manifest's order; without names all of them.
+
+        Raises `ConfigError` for a name that is none.
+        """
+        known = {name: item for item in self.tokenizers for name in (item.name, *item.aliases)}
+        for name in names:
+            if name not in known:
+                raise ConfigError(manifest.unknown(name, tuple(known), "tokenizer"))
+        chosen = {known[name].name for name in names}
+        return tuple(item for item in self.tokenizers if not names or item.name in chosen)
+
+
+def read(path: str | None, *, allow_embedded: bool = False) -> Deployment:
+    """The deployment of the manifest at `path`: by default $TOKENWIRE_SERVE_CONFIG, or tokenwire.toml here.
+
+    Embedded tokenizers are left out unless `allow_embedded`; then a missing default manifest means these alone.
+    Raises `ConfigError`.
+    """
+    chosen = path or os.environ.get(f"{config.ENV_PREFIX}CONFIG")
+    if chosen is None and (Path(DEFAULT_CONFIG).exists() or not allow_embedded):
+        chosen = DEFAULT_CONFIG
+    loaded = config.load({"config": chosen}, {})
+    tokenizers = tuple(
+        item for item in loaded.tokenizers if allow_embedded or item.folder != embedded.DATA_FOLDER
+    )
+    manifest_path = Path(chosen or DEFAULT_CONFIG)
+    return Deployment(manifest_path, manifest_path.parent, tokenizers, loaded.limits)
+
+
+def state(item: TokenizerConfig) -> str:
+    """`present`, `missing`, `differs` from its pin, or `unlocked`: manifest and lock disagree."""
+    if item.lock_fault:
+        return "unlocked"
+    try:
+        with open(item.folder / item.file, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "missing"
+    return "present" if found == item.file_sha256 else "differs"

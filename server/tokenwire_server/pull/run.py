@@ -1,0 +1,154 @@
+"""Pulls a deployment: every tokenizer's file on disk equal to its pin, and the lock that says so."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from tokenwire_server import artifacts, lockfile
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
+from tokenwire_server.manifest import ARTIFACTS_FOLDER, TokenizerConfig
+from tokenwire_server.pull.errors import PullError
+from tokenwire_server.pull.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one tokenizer: `reason` and `message` where it failed, else its lock entry."""
+
+    name: str
+    state: Literal["pulled", "present", "failed"]
+    locked: LockedTokenizer | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class LockWouldChangeError(Exception):
+    """The lock would say something else; with `frozen` nothing is written."""
+
+
+def pull(
+    configs: Iterable[TokenizerConfig],
+    wanted: Collection[TokenizerConfig],
+    folder: Path,
+    store: Store,
+    max_bytes: int,
+    frozen: bool,
+) -> list[Outcome]:
+    """Pull what is missing of `wanted`, and lock what is there; one that fails leaves the others alone.
+
+    A file that is there and equals its pin is left alone, and a lock that says the same already is not written:
+    a second pull does nothing. `configs` is the whole manifest in `folder`: what is none of it leaves the lock.
+    `max_bytes` bounds an artifact. Raises `LockWouldChangeError` where `frozen`
+    forbids the new lock, `ConfigError` for a lock that cannot be read, and `PullError` where it cannot be written.
+    """
+    known = (lockfile.read(folder) or lockfile.EMPTY).tokenizers
+    outcomes, entries = [], {}
+    for config in configs:
+        entry = known.get(config.name)
+        if config in wanted:
+            outcome = _pull_one(config, entry, store, max_bytes)
+            outcomes.append(outcome)
+            # What failed keeps its entry: the next pull needs it, and verify compares with it.
+            entry = outcome.locked or entry
+        if entry is not None:
+            entries[config.name] = entry
+    lock = Lock(entries)
+    if frozen and entries != known:
+        raise LockWouldChangeError
+    try:
+        lockfile.write(folder, lock)
+    except OSError as error:
+        raise PullError("STORE_UNWRITABLE", f"the lock cannot be written: {error.strerror}") from None
+    return outcomes
+
+
+def _pull_one(
+    config: TokenizerConfig, known: LockedTokenizer | None, store: Store, max_bytes: int
+) -> Outcome:
+    if known is not None and lockfile.disagreement(config, known):
+        stale, known = known, None
+    else:
+        stale = None
+    try:
+        state, size_bytes = _file(config, known, store)
+        if known is not None and known.digest:
+            return Outcome(config.name, state, known)
+        return Outcome(config.name, state, _locked(config, size_bytes, stale or known, max_bytes))
+    except (PullError, ProofError) as error:
+        return Outcome(config.name, "failed", reason=error.reason, message=str(error))
+
+
+def _file(
+    config: TokenizerConfig, known: LockedTokenizer | None, store: Store
+) -> tuple[Literal["pulled", "present"], int]:
+    """See to it that the file is there and equals its pin; gives its size in bytes."""
+    path = config.folder / config.file
+    found, size_bytes = _hash(path)
+    if found == config.file_sha256:
+        return "present", size_bytes
+    if not config.source:
+        what = "is not there" if found is None else f"has sha256 {found}, its pin is {config.file_sha256}"
+        raise PullError(
+            "FILE_UNREADABLE" if found is None else "SHA256_MISMATCH",
+            f"{config.file} {what}, and the manifest names no `source` to pull it from",
+        )
+    if found is not None and not config.file.startswith(f"{ARTIFACTS_FOLDER}/"):
+        raise PullError(
+            "SHA256_MISMATCH",
+            f"{config.file} has sha256 {found}, its pin is {config.file_sha256}; remove the file to pull it anew",
+        )
+    arrived = store.bring(
+        config.source, config.file_sha256, known.file.size_bytes if known is not None else None
+    )
+    store.keep(arrived, config.file)
+    return "pulled", arrived.size_bytes
+
+
+def _locked(
+    config: TokenizerConfig, size_bytes: int, before: LockedTokenizer | None, max_bytes: int
+) -> LockedTokenizer:
+    """The lock entry of a file that equals its pin. Golden vectors are kept where the digest is what it was."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    file = LockedFile(config.file, config.source, config.file_sha256, size_bytes, now)
+    if before is not None and before.file == replace(file, pulled_at=before.file.pulled_at):
+        file = before.file
+    digest = _digest(config, max_bytes)
+    locked = LockedTokenizer(config.name, config.format, file, digest)
+    if before is not None and before.digest == digest:
+        locked = replace(before, format=config.format, file=file)
+    return locked
+
+
+def _digest(config: TokenizerConfig, max_bytes: int) -> str:
+    """The digest; empty for a format this version does not read. Raises `ProofError`."""
+    unlocked = replace(config, lock_fault="")
+    try:
+        digest = artifacts.load(unlocked, artifacts.read_pinned(unlocked, max_bytes)).digest
+    except ProofError as error:
+        if error.reason == "UNSUPPORTED_FORMAT":
+            return ""
+        raise
+    if config.digest not in (None, digest):
+        raise ProofError(
+            "DIGEST_MISMATCH",
+            f"the digest is {digest}, the manifest says {config.digest}; "
+            "check the pattern, special tokens and control tokens",
+        )
+    return digest
+
+
+def _hash(path: Path) -> tuple[str | None, int]:
+    """sha256 and size of a file; None where there is none. Raises `PullError`."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+    except (FileNotFoundError, NotADirectoryError):
+        return None, 0
+    except OSError as error:
+        raise PullError("FILE_UNREADABLE", f"{path.name} cannot be read: {error.strerror}") from None
