@@ -110,7 +110,13 @@ async def _work(process: Process, http_address: str | None) -> tuple[int, bool]:
     health = Health(catalogue)
     service = TokenizerService(catalogue, config.limits)
     transport = AioTransport(
-        config, guard, SERVICE_NAME, service.methods(), service.may_run_long, health.add_to
+        config,
+        guard,
+        SERVICE_NAME,
+        service.methods(),
+        service.streams(),
+        service.may_run_long,
+        health.add_to,
     )
     await health.publish()
     addresses = await transport.start()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tokenwire_server.errors import Fault
@@ -24,9 +24,13 @@ class InputUsage:
     n_characters: int
 
 
+def _hold_uncounted(_n_bytes: int) -> None:
+    """Where nobody bounds what calls hold."""
+
+
 @dataclass(slots=True)
 class Call:
-    """One unary call. `deadline_s` is on `time.monotonic`'s clock; `identity` is empty for a stranger."""
+    """One call. `deadline_s` is on `time.monotonic`'s clock; `identity` is empty for a stranger."""
 
     operation: str
     deadline_s: float
@@ -38,6 +42,8 @@ class Call:
     """Filled by the method: one record per input that was answered."""
     input_faults: list[str] = field(default_factory=list)
     """Filled by the method: the reason of each input that was refused."""
+    hold: Callable[[int], None] = _hold_uncounted
+    """To be called with the bytes a stream keeps in memory until its end. Raises OVERLOADED, MESSAGE_TOO_LARGE."""
 
     def check(self) -> None:
         """To be called before each piece of work. Raises `CallCancelled`, or DEADLINE_EXCEEDED."""
@@ -52,3 +58,7 @@ class Call:
 
 Method = Callable[[bytes, Call], bytes]
 """A unary method: request message → response message. Raises `Fault` and `CallCancelled`."""
+
+StreamMethod = Callable[[bytes, Call], Iterator[bytes]]
+"""A method answered by a stream: request message → response messages, one at a time and none before it is asked for.
+Raises as a unary one, between any two messages. What it holds is free once the iterator is closed."""

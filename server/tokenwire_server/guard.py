@@ -1,20 +1,22 @@
 """The guard: what surrounds every method once, whatever the method and the transport.
 
 `admit` decides whether a request may start: not while draining, not over the message limit, and, for
-requests that are queued, not over the bound on queued bytes. `run` works it off: deadline, faults, defects,
-metering. Each admitted call holds a ticket until its work has ended; draining waits for the tickets.
+requests that are queued, not over the bound on queued bytes. `run` works it off, or `stream` where several
+messages answer it: deadline, faults, defects, metering. Each admitted call holds a ticket until its work has
+ended; draining waits for the tickets.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from tokenwire_core.errors import TokenizerError
 
 from tokenwire_server import errors, logs
-from tokenwire_server.call import Call, CallCancelled, Method
+from tokenwire_server.call import Call, CallCancelled, Method, StreamMethod
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import Limits
 from tokenwire_server.meter import Meter
@@ -29,8 +31,16 @@ class Ticket:
     guard: Guard
     operation: str
     queued_bytes: int
+    is_stream: bool = False
     started_s: float = field(default_factory=time.monotonic)
     released: bool = False
+
+    def hold(self, n_bytes: int) -> None:
+        """Count `n_bytes` more against the bound on queued bytes until the release.
+
+        Raises OVERLOADED, and MESSAGE_TOO_LARGE where even an empty queue has no room.
+        """
+        self.guard.hold(self, n_bytes)
 
     def release(self) -> None:
         """Give the place back."""
@@ -45,6 +55,7 @@ class Guard:
         self._meter = meter
         self._changed = threading.Condition()
         self._n_in_flight = 0
+        self._n_streams = 0
         self._queued_bytes = 0
         self._draining = False
 
@@ -53,10 +64,11 @@ class Guard:
         bound_s = self._limits.deadline_s
         return time.monotonic() + (bound_s if remaining_s is None else min(remaining_s, bound_s))
 
-    def admit(self, operation: str, n_bytes: int, queued: bool) -> Ticket:
+    def admit(self, operation: str, n_bytes: int, queued: bool, *, stream: bool = False) -> Ticket:
         """A ticket for a request of `n_bytes`; `queued` ones count against the bound on queued bytes.
 
-        Raises the faults SHUTTING_DOWN, MESSAGE_TOO_LARGE and OVERLOADED.
+        A `stream` counts against the bound on streams too. Raises the faults SHUTTING_DOWN, MESSAGE_TOO_LARGE and
+        OVERLOADED.
         """
         limits = self._limits
         with self._changed:
@@ -70,18 +82,38 @@ class Guard:
                 raise self.refuse(errors.message_too_large("request", n_bytes, limits.message_bytes))
             queued_bytes = n_bytes if queued else 0
             if queued_bytes and self._queued_bytes + queued_bytes > limits.queue_bytes:
+                raise self.refuse(self._overloaded(queued_bytes))
+            if stream and self._n_streams >= limits.artifact_streams:
                 raise self.refuse(
                     Fault(
                         "OVERLOADED",
-                        f"no room in the queue for {n_bytes} bytes beside {self._queued_bytes} of at most "
-                        f"{limits.queue_bytes}; try again after the delay, or elsewhere",
+                        f"{self._n_streams} artifacts are being sent, the limit is {limits.artifact_streams}; "
+                        "try again after the delay, or elsewhere",
                         retry_after_s=OVERLOAD_RETRY_S,
                     )
                 )
             self._n_in_flight += 1
+            self._n_streams += stream
             self._queued_bytes += queued_bytes
             self._publish()
-        return Ticket(self, operation, queued_bytes)
+        return Ticket(self, operation, queued_bytes, stream)
+
+    def hold(self, ticket: Ticket, n_bytes: int) -> None:
+        """See `Ticket.hold`."""
+        bound = self._limits.queue_bytes
+        with self._changed:
+            if n_bytes > bound:
+                raise Fault(
+                    "MESSAGE_TOO_LARGE",
+                    f"the answer takes {n_bytes} bytes, the limit queue_bytes of this service is {bound}; "
+                    "have it raised there",
+                    {"limit": bound, "got": n_bytes},
+                )
+            if self._queued_bytes + n_bytes > bound:
+                raise self._overloaded(n_bytes)
+            ticket.queued_bytes += n_bytes
+            self._queued_bytes += n_bytes
+            self._publish()
 
     def release(self, ticket: Ticket) -> None:
         """Take the ticket of a call back. A second time does nothing."""
@@ -90,6 +122,7 @@ class Guard:
                 return
             ticket.released = True
             self._n_in_flight -= 1
+            self._n_streams -= ticket.is_stream
             self._queued_bytes -= ticket.queued_bytes
             self._publish()
             self._changed.notify_all()
@@ -102,22 +135,47 @@ class Guard:
             response = method(request, call)
             if len(response) > self._limits.message_bytes:
                 raise errors.message_too_large("response", len(response), self._limits.message_bytes)
-        except Fault as fault:
-            raise self.refuse(fault) from None
-        except TokenizerError as error:
-            raise self.refuse(errors.from_core(error)) from None
-        except CallCancelled:
-            raise
-        except Exception as error:  # noqa: BLE001  whatever a method does wrong, the caller gets INTERNAL
-            logs.error("method_broke", exception=error, operation=call.operation, tokenizer=call.tokenizer)
-            raise self.refuse(errors.internal()) from None
+        except Exception as error:  # noqa: BLE001  whatever a method does wrong, the caller is told of it
+            raise self._told(error, call) from None
         self._meter.answered(call)
         return response
+
+    def stream(self, method: StreamMethod, request: bytes, call: Call) -> Generator[bytes]:
+        """The responses of `method`, metered at their end. Raises as `run` does; close it to end it early."""
+        try:
+            call.check()
+            for response in method(request, call):
+                if len(response) > self._limits.message_bytes:
+                    raise errors.message_too_large("response", len(response), self._limits.message_bytes)
+                yield response
+        except Exception as error:  # noqa: BLE001  whatever a method does wrong, the caller is told of it
+            raise self._told(error, call) from None
+        self._meter.answered(call)
 
     def refuse(self, fault: Fault) -> Fault:
         """`fault`, counted."""
         self._meter.refused(fault.reason)
         return fault
+
+    def _told(self, error: Exception, call: Call) -> Fault | CallCancelled:
+        """What the caller is told where a method raises `error`: a fault, counted, or that it has gone."""
+        match error:
+            case CallCancelled():
+                return error
+            case Fault():
+                return self.refuse(error)
+            case TokenizerError():
+                return self.refuse(errors.from_core(error))
+        logs.error("method_broke", exception=error, operation=call.operation, tokenizer=call.tokenizer)
+        return self.refuse(errors.internal())
+
+    def _overloaded(self, n_bytes: int) -> Fault:
+        return Fault(
+            "OVERLOADED",
+            f"no room in the queue for {n_bytes} bytes beside {self._queued_bytes} of at most "
+            f"{self._limits.queue_bytes}; try again after the delay, or elsewhere",
+            retry_after_s=OVERLOAD_RETRY_S,
+        )
 
     def drain(self) -> None:
         """From now on admit nothing. Calls in flight go on."""

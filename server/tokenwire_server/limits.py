@@ -34,7 +34,9 @@ class Limits:
     inputs: int = _limit(4096, "inputs in one request; TOO_MANY_INPUTS beyond")
     decode_ids: int = _limit(8 * MIB, "ids in one input of Decode; TOO_MANY_IDS beyond")
     queue_bytes: int = _limit(
-        256 * MIB, "requests off the inline path, waiting or running; OVERLOADED beyond", 2**40
+        256 * MIB,
+        "requests off the inline path, waiting or running, and artifacts being sent; OVERLOADED beyond",
+        2**40,
     )
     inline_bytes: int = _limit(
         16 * KIB,
@@ -63,6 +65,13 @@ class Limits:
     )
     connection_age_grace_s: float = _limit(30.0, "calls on an aged connection may take this long", MOST_S)
     http_connections: int = _limit(16, "requests at once on the metrics port; more are closed", 2**16)
+    artifact_streams: int = _limit(4, "GetArtifact streams at once; OVERLOADED beyond", 1024)
+    artifact_stream_s: float = _limit(
+        60.0,
+        "how long one GetArtifact stream may take before a slow reader loses its place; OVERLOADED beyond, and the "
+        "client can go on from what it has",
+        3600,
+    )
     artifact_bytes: int = _limit(256 * MIB, "one artifact file; the tokenizer is not served beyond", GIB)
 
 

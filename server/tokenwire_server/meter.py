@@ -21,7 +21,7 @@ from tokenwire_server.errors import CODES
 
 TEXT_OPERATIONS = ("encode", "decode", "count", "truncate")
 """The operations that compute tokens."""
-OPERATIONS = (*TEXT_OPERATIONS, "list_tokenizers", "get_tokenizer")
+OPERATIONS = (*TEXT_OPERATIONS, "list_tokenizers", "get_tokenizer", "get_artifact")
 
 # A `_created` beside every series would double the exposition. The library has this switch for the process alone.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -71,7 +71,7 @@ class Meter:
         self._request_tokens = {operation: request_tokens.labels(operation) for operation in TEXT_OPERATIONS}
         durations = Histogram(
             "tokenwire_request_duration_seconds",
-            "From the arrival of a whole request to its answer.",
+            "From the arrival of a whole request to its answer, or the end of the stream that answers it.",
             ("operation",),
             buckets=_SECOND_BUCKETS,
             registry=registry,
@@ -86,7 +86,9 @@ class Meter:
         self._errors = {reason: errors.labels(reason) for reason in CODES}
         self.in_flight = Gauge("tokenwire_requests_in_flight", "Requests being worked on.", registry=registry)
         self.queue_bytes = Gauge(
-            "tokenwire_queue_bytes", "Bytes of the larger requests that wait or run.", registry=registry
+            "tokenwire_queue_bytes",
+            "Bytes of the larger requests that wait or run, and of artifacts being sent.",
+            registry=registry,
         )
         build_info = Gauge(
             "tokenwire_build_info", "1, with the version of the server.", ("version",), registry=registry

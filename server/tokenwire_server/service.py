@@ -2,28 +2,34 @@
 
 Every method on inputs has one shape: find the tokenizer, read what concerns the whole request (faults there
 are the RPC's), then answer input by input in order. A fault in one input becomes that result's error and
-leaves the others intact. Between inputs the call is asked whether it still wants an answer.
+leaves the others intact. Between inputs, and between the messages of a stream, the call is asked whether it still
+wants an answer.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
-from tokenwire_server import errors, language, requests, wire_messages
-from tokenwire_server.call import Call, InputUsage, Method
+from tokenwire_server import artifacts, errors, language, logs, requests, wire_messages
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
 from tokenwire_server.catalogue import Catalogue, Entry
 from tokenwire_server.errors import Fault
-from tokenwire_server.limits import Limits
+from tokenwire_server.limits import KIB, Limits
+from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.requests import Text
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["TokenizerService"].full_name
 _MAX_BUDGET = 2**31 - 1  # More tokens than any text can have; larger budgets mean the same.
+_PART_BYTES = 256 * KIB  # Of an artifact in one message.
+_FRAMING_BYTES = 16  # More than the tag and length of one field take.
 _EXTEND_STEP = 1 << 16  # So that other threads get a turn while a million numbers go into a message.
 
 ItemT = TypeVar("ItemT")
@@ -38,7 +44,7 @@ class TokenizerService:
         self._limits = limits
 
     def methods(self) -> dict[str, tuple[str, Method]]:
-        """Each RPC by its name: the name of its operation in the metrics, and the method."""
+        """Each unary RPC by its name: the name of its operation in the metrics, and the method."""
         return {
             "Encode": ("encode", self.encode),
             "Decode": ("decode", self.decode),
@@ -47,6 +53,10 @@ class TokenizerService:
             "ListTokenizers": ("list_tokenizers", self.list_tokenizers),
             "GetTokenizer": ("get_tokenizer", self.get_tokenizer),
         }
+
+    def streams(self) -> dict[str, tuple[str, StreamMethod]]:
+        """Each RPC that is answered by a stream, as in `methods`."""
+        return {"GetArtifact": ("get_artifact", self.get_artifact)}
 
     def may_run_long(self, data: bytes) -> bool:
         """Whether even a short text of this request may take long: a pattern on the regex engine may backtrack."""
@@ -215,6 +225,49 @@ class TokenizerService:
         info = self._info(self._catalogue.entry(request.tokenizer))
         return pb.GetTokenizerResponse(tokenizer=info).SerializeToString()
 
+    def get_artifact(self, data: bytes, call: Call) -> Iterator[bytes]:
+        """GetArtifactRequest → GetArtifactResponse, the header and then the bytes from the offset on.
+
+        The file is read anew each time, and checked whole against its pin before the first byte is sent.
+        """
+        request = wire_messages.parse(pb.GetArtifactRequest, data)
+        call.tokenizer, encoder = self._catalogue.find(request.tokenizer, request.expect_digest)
+        config = self._catalogue.entry(call.tokenizer).config
+        artifact = self._read_artifact(config)
+        call.hold(len(artifact))
+        if request.offset > len(artifact):
+            raise Fault(
+                "INVALID_REQUEST",
+                f"the offset {request.offset} is beyond the end of the artifact, which has {len(artifact)} bytes; "
+                "start from 0",
+            )
+        header = pb.ArtifactHeader(
+            digest=encoder.digest,
+            format=config.format,
+            sha256=config.sha256,
+            n_bytes=len(artifact),
+            pattern=config.pattern or "",
+            control_tokens=config.control_tokens or (),
+        )
+        _add_by_id(header.special_tokens, config.special_tokens or {})
+        yield pb.GetArtifactResponse(header=header).SerializeToString()
+        step = max(1, min(_PART_BYTES, self._limits.message_bytes - _FRAMING_BYTES))
+        for start in range(request.offset, len(artifact), step):
+            call.check()
+            yield pb.GetArtifactResponse(data=artifact[start : start + step]).SerializeToString()
+
+    def _read_artifact(self, config: TokenizerConfig) -> bytes:
+        try:
+            return artifacts.read_pinned(config, self._limits.artifact_bytes)
+        except ProofError as error:
+            logs.error("artifact_unavailable", tokenizer=config.name, failure=f"{error.reason}: {error}")
+            raise Fault(
+                "ARTIFACT_UNAVAILABLE",
+                f"the artifact of {config.name} is no longer on the disk of this service as it was proven "
+                f"({error.reason}); have the file restored there, or ask another instance",
+                {"tokenizer": config.name},
+            ) from None
+
     def _encoder(self, request: Any, call: Call) -> Encoder:
         """The encoder a request names, once its number of inputs is known to be within the limit."""
         call.tokenizer, encoder = self._catalogue.find(request.tokenizer, request.expect_digest)
@@ -264,6 +317,8 @@ class TokenizerService:
             pattern=config.pattern or "",
             sha256=config.sha256,
             failure=entry.failure,
+            source=config.source,
+            proven_by=config.proven_by,
         )
         if entry.encoder is not None:
             encoder = entry.encoder
@@ -272,8 +327,7 @@ class TokenizerService:
             info.vocab_size = encoder.vocab_size
             info.splitter = encoder.splitter
             info.max_text_bytes = requests.max_text_bytes(encoder, self._limits)
-            for token, token_id in sorted(encoder.control_tokens.items(), key=lambda pair: pair[1]):
-                info.control_tokens.add(token=token, id=token_id)
+            _add_by_id(info.control_tokens, encoder.control_tokens)
         return info
 
 
@@ -287,6 +341,12 @@ def _fail(result: ResultT, fault: Fault, call: Call) -> None:
     result.Clear()
     result.error.CopyFrom(fault.status())
     call.input_faults.append(fault.reason)
+
+
+def _add_by_id(field: Any, tokens: Mapping[str, int]) -> None:
+    """Add (spelling, id) pairs to a field of `SpecialToken`s, by id."""
+    for token, token_id in sorted(tokens.items(), key=itemgetter(1)):
+        field.add(token=token, id=token_id)
 
 
 def _extend(field: Any, numbers: Sequence[int] | memoryview) -> None:

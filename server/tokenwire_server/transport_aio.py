@@ -3,6 +3,8 @@
 No call holds a thread while its message has not come: `grpc.aio` waits by event, so thousands of calls
 whose body never arrives cost memory and nothing else. Requests below the inline limit are worked off on the
 event loop, larger ones and those that may run long by a small pool of threads whose work releases the GIL.
+A stream is worked off by the pool too, one message at a time, the next not before the last went into the socket;
+a reader that is too slow loses its place.
 C-core refuses messages somewhat over our limit by itself, with the same status code but no reason; the
 margin lets the guard answer the honest mistakes.
 """
@@ -13,7 +15,7 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,19 +24,22 @@ import grpc
 import grpc.aio
 
 from tokenwire_server import security
-from tokenwire_server.call import Call, CallCancelled, Method
+from tokenwire_server.call import Call, CallCancelled, Method, StreamMethod
 from tokenwire_server.config import Config, split_address
 from tokenwire_server.errors import ConfigError, Fault
-from tokenwire_server.guard import Guard
+from tokenwire_server.guard import OVERLOAD_RETRY_S, Guard, Ticket
 from tokenwire_server.limits import MIB, Limits
 
 SOCKET_NAME = "tokenwire.sock"
 DETAILS_KEY = "grpc-status-details-bin"
 _MARGIN_BYTES = MIB  # How far over the message limit a request still gets an answer with a reason.
 _MAX_SOCKET_PATH_BYTES = 107
+_LAST_WORD_S = 5.0  # How long a reader that was too slow has to take the status before its stream is cut off.
 _STATUS_OF_CODE = {code.value[0]: code for code in grpc.StatusCode}
 
-Handler = Callable[[bytes, grpc.aio.ServicerContext[Any, Any]], Awaitable[bytes]]
+Context = grpc.aio.ServicerContext[Any, Any]
+Handler = Callable[[bytes, Context], Awaitable[bytes]]
+StreamHandler = Callable[[bytes, Context], Awaitable[None]]
 
 
 class AioTransport:
@@ -46,6 +51,7 @@ class AioTransport:
         guard: Guard,
         service_name: str,
         methods: Mapping[str, tuple[str, Method]],
+        streams: Mapping[str, tuple[str, StreamMethod]],
         may_run_long: Callable[[bytes], bool],
         add_services: Callable[[grpc.aio.Server], None],
     ) -> None:
@@ -54,7 +60,14 @@ class AioTransport:
         self._may_run_long = may_run_long
         self._pool = ThreadPoolExecutor(config.limits.encoder_threads, thread_name_prefix="encode")
         self._server = grpc.aio.server(options=channel_options(config.limits))
-        self._server.add_generic_rpc_handlers((_Handlers(service_name, methods, self._handler),))
+        handlers = {
+            name: grpc.unary_unary_rpc_method_handler(self._handler(operation, method))
+            for name, (operation, method) in methods.items()
+        } | {
+            name: grpc.unary_stream_rpc_method_handler(self._stream_handler(operation, method))
+            for name, (operation, method) in streams.items()
+        }
+        self._server.add_generic_rpc_handlers((_Handlers(service_name, handlers),))
         add_services(self._server)
         self._socket: Path | None = None
 
@@ -98,15 +111,9 @@ class AioTransport:
     def _handler(self, operation: str, method: Method) -> Handler:
         guard = self._guard
         inline_bytes = self._config.limits.inline_bytes
-        asks_identity = self._config.tls is not None and self._config.tls.client_ca is not None
 
-        async def handle(request: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
-            call = Call(
-                operation,
-                guard.deadline_s(context.time_remaining()),
-                tuple(context.invocation_metadata() or ()),
-                security.identity(context.auth_context()) if asks_identity else "",
-            )
+        async def handle(request: bytes, context: Context) -> bytes:
+            call = self._call(operation, context)
             inline = len(request) < inline_bytes and not self._may_run_long(request)
             try:
                 ticket = guard.admit(operation, len(request), queued=not inline)
@@ -130,21 +137,67 @@ class AioTransport:
 
         return handle
 
+    def _stream_handler(self, operation: str, method: StreamMethod) -> StreamHandler:
+        guard = self._guard
+        limit_s = self._config.limits.artifact_stream_s
+
+        async def handle(request: bytes, context: Context) -> None:
+            call = self._call(operation, context)
+            try:
+                ticket = guard.admit(operation, len(request), queued=True, stream=True)
+                call.hold = ticket.hold
+                async with asyncio.timeout(limit_s):
+                    await self._send(guard.stream(method, request, call), call, ticket, context)
+            except TimeoutError:
+                fault = Fault(
+                    "OVERLOADED",
+                    f"the stream was not read within {limit_s:g} s and has lost its place; go on after the delay, "
+                    "from the bytes that came",
+                    retry_after_s=OVERLOAD_RETRY_S,
+                )
+                await _abort_slow(context, guard.refuse(fault))
+            except Fault as fault:
+                await abort(context, fault)
+            except CallCancelled:
+                raise asyncio.CancelledError from None
+
+        return handle
+
+    async def _send(self, parts: Generator[bytes], call: Call, ticket: Ticket, context: Context) -> None:
+        """Write each of `parts` once the one before is on its way; give the ticket back when all work has ended."""
+        work = self._pool.submit(next, parts, None)
+        try:
+            while (part := await asyncio.wrap_future(work)) is not None:
+                await context.write(part)
+                work = self._pool.submit(next, parts, None)
+        finally:
+            call.cancelled = True  # Whatever part is being made now is not wanted.
+            work.add_done_callback(lambda _: _end(parts, ticket))
+
+    def _call(self, operation: str, context: Context) -> Call:
+        tls = self._config.tls
+        return Call(
+            operation,
+            self._guard.deadline_s(context.time_remaining()),
+            tuple(context.invocation_metadata() or ()),
+            security.identity(context.auth_context())
+            if tls is not None and tls.client_ca is not None
+            else "",
+        )
+
+
+def _end(parts: Generator[bytes], ticket: Ticket) -> None:
+    """Let go of what a stream holds, and only then of its place."""
+    parts.close()
+    ticket.release()
+
 
 class _Handlers(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # it takes none when it runs
     """Finds the handler of a method; an unknown method of our service is refused with a reason."""
 
-    def __init__(
-        self,
-        service_name: str,
-        methods: Mapping[str, tuple[str, Method]],
-        make: Callable[[str, Method], Handler],
-    ) -> None:
+    def __init__(self, service_name: str, handlers: Mapping[str, grpc.RpcMethodHandler[Any, Any]]) -> None:
         self._prefix = f"/{service_name}/"
-        self._handlers = {
-            self._prefix + name: grpc.unary_unary_rpc_method_handler(make(operation, method))
-            for name, (operation, method) in methods.items()
-        }
+        self._handlers = {self._prefix + name: handler for name, handler in handlers.items()}
         self._unknown = grpc.unary_unary_rpc_method_handler(_refuse_method)
 
     def service(self, details: grpc.HandlerCallDetails) -> Any:
@@ -153,20 +206,29 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # it takes n
         return self._unknown if handler is None and details.method.startswith(self._prefix) else handler
 
 
-async def _refuse_method(_request: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
+async def _refuse_method(_request: bytes, context: Context) -> bytes:
     return await abort(
         context,
         Fault("NOT_SUPPORTED", "this version of the service has no such method; ask for its reflection"),
     )
 
 
-async def abort(context: grpc.aio.ServicerContext[Any, Any], fault: Fault) -> NoReturn:
+async def abort(context: Context, fault: Fault) -> NoReturn:
     """End the call with the fault's status, its message in the clear and its details in the trailer."""
     await context.abort(
         _STATUS_OF_CODE[fault.code],
         fault.message,
         ((DETAILS_KEY, fault.status().SerializeToString()),),
     )
+
+
+async def _abort_slow(context: Context, fault: Fault) -> NoReturn:
+    """`abort` for a reader that may read nothing at all, not even the status: then its stream is cut off."""
+    try:
+        async with asyncio.timeout(_LAST_WORD_S):
+            await abort(context, fault)
+    except TimeoutError:
+        raise asyncio.CancelledError from None
 
 
 def channel_options(limits: Limits) -> list[tuple[str, int]]:

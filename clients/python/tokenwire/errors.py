@@ -95,6 +95,12 @@ class DigestMismatchError(TokenwireError):
     reason = "DIGEST_MISMATCH"
 
 
+class ArtifactUnavailableError(TokenwireError):
+    """The tokenizer answers, but the service no longer has its artifact as it was proven. Metadata: `tokenizer`."""
+
+    reason = "ARTIFACT_UNAVAILABLE"
+
+
 class InvalidRequestError(TokenwireError):
     """A field of the request has no meaning to the service."""
 

@@ -341,7 +341,7 @@ class SpecialToken(_message.Message):
     def __init__(self, token: _Optional[str] = ..., id: _Optional[int] = ...) -> None: ...
 
 class TokenizerInfo(_message.Message):
-    __slots__ = ("name", "aliases", "state", "digest", "format", "model", "vocab_size", "control_tokens", "splitter", "pattern", "sha256", "max_text_bytes", "failure")
+    __slots__ = ("name", "aliases", "state", "digest", "format", "model", "vocab_size", "control_tokens", "splitter", "pattern", "sha256", "max_text_bytes", "failure", "source", "proven_by")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ALIASES_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -355,6 +355,8 @@ class TokenizerInfo(_message.Message):
     SHA256_FIELD_NUMBER: _ClassVar[int]
     MAX_TEXT_BYTES_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PROVEN_BY_FIELD_NUMBER: _ClassVar[int]
     name: str
     aliases: _containers.RepeatedScalarFieldContainer[str]
     state: TokenizerState
@@ -368,4 +370,42 @@ class TokenizerInfo(_message.Message):
     sha256: str
     max_text_bytes: int
     failure: str
-    def __init__(self, name: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[TokenizerState, str]] = ..., digest: _Optional[str] = ..., format: _Optional[str] = ..., model: _Optional[str] = ..., vocab_size: _Optional[int] = ..., control_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., splitter: _Optional[str] = ..., pattern: _Optional[str] = ..., sha256: _Optional[str] = ..., max_text_bytes: _Optional[int] = ..., failure: _Optional[str] = ...) -> None: ...
+    source: str
+    proven_by: str
+    def __init__(self, name: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[TokenizerState, str]] = ..., digest: _Optional[str] = ..., format: _Optional[str] = ..., model: _Optional[str] = ..., vocab_size: _Optional[int] = ..., control_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., splitter: _Optional[str] = ..., pattern: _Optional[str] = ..., sha256: _Optional[str] = ..., max_text_bytes: _Optional[int] = ..., failure: _Optional[str] = ..., source: _Optional[str] = ..., proven_by: _Optional[str] = ...) -> None: ...
+
+class GetArtifactRequest(_message.Message):
+    __slots__ = ("tokenizer", "expect_digest", "offset")
+    TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    EXPECT_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    tokenizer: str
+    expect_digest: str
+    offset: int
+    def __init__(self, tokenizer: _Optional[str] = ..., expect_digest: _Optional[str] = ..., offset: _Optional[int] = ...) -> None: ...
+
+class GetArtifactResponse(_message.Message):
+    __slots__ = ("header", "data")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    header: ArtifactHeader
+    data: bytes
+    def __init__(self, header: _Optional[_Union[ArtifactHeader, _Mapping]] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class ArtifactHeader(_message.Message):
+    __slots__ = ("digest", "format", "sha256", "n_bytes", "pattern", "special_tokens", "control_tokens")
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    N_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    SPECIAL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CONTROL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    digest: str
+    format: str
+    sha256: str
+    n_bytes: int
+    pattern: str
+    special_tokens: _containers.RepeatedCompositeFieldContainer[SpecialToken]
+    control_tokens: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, digest: _Optional[str] = ..., format: _Optional[str] = ..., sha256: _Optional[str] = ..., n_bytes: _Optional[int] = ..., pattern: _Optional[str] = ..., special_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., control_tokens: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -64,6 +64,11 @@ class TokenizerServiceStub(object):
                 request_serializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetTokenizerRequest.SerializeToString,
                 response_deserializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetTokenizerResponse.FromString,
                 _registered_method=True)
+        self.GetArtifact = channel.unary_stream(
+                '/tokenwire.v1.TokenizerService/GetArtifact',
+                request_serializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetArtifactRequest.SerializeToString,
+                response_deserializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetArtifactResponse.FromString,
+                _registered_method=True)
 
 
 class TokenizerServiceServicer(object):
@@ -113,6 +118,15 @@ class TokenizerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetArtifact(self, request, context):
+        """The pinned bytes of a tokenizer's artifact, so that a client can run the same tokenizer itself and prove by the
+        digest that it is the same. First the header, then the bytes in order; none is sent before all of them were
+        read and found equal to the pin.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TokenizerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -145,6 +159,11 @@ def add_TokenizerServiceServicer_to_server(servicer, server):
                     servicer.GetTokenizer,
                     request_deserializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetTokenizerRequest.FromString,
                     response_serializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetTokenizerResponse.SerializeToString,
+            ),
+            'GetArtifact': grpc.unary_stream_rpc_method_handler(
+                    servicer.GetArtifact,
+                    request_deserializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetArtifactRequest.FromString,
+                    response_serializer=tokenwire_dot_v1_dot_tokenizer__pb2.GetArtifactResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -309,6 +328,33 @@ class TokenizerService(object):
             '/tokenwire.v1.TokenizerService/GetTokenizer',
             tokenwire_dot_v1_dot_tokenizer__pb2.GetTokenizerRequest.SerializeToString,
             tokenwire_dot_v1_dot_tokenizer__pb2.GetTokenizerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetArtifact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/tokenwire.v1.TokenizerService/GetArtifact',
+            tokenwire_dot_v1_dot_tokenizer__pb2.GetArtifactRequest.SerializeToString,
+            tokenwire_dot_v1_dot_tokenizer__pb2.GetArtifactResponse.FromString,
             options,
             channel_credentials,
             insecure,
