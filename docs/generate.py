@@ -11,6 +11,7 @@ from pathlib import Path
 from tokenwire_server import limits
 from tokenwire_server.errors import CODES
 from tokenwire_server.meter import Meter
+from tokenwire_server.pull import errors as pull_errors
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -43,6 +44,13 @@ def errors_page() -> str:
     )
 
 
+def pull_errors_page() -> str:
+    """The reasons why an artifact could not be had."""
+    rows = [f"| `{reason}` | {meaning} |" for reason, meaning in pull_errors.REASONS.items()]
+    head = "# Errors of a pull\n\nWhy `tokenwire artifacts add` or `pull` could not have a file; see"
+    return f"{head} [artifacts.md](artifacts.md).\n\n| reason | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"
+
+
 def limits_page() -> str:
     """The table of limits."""
     head = "# Limits\n\nEvery request has bounds; what is over one gets a clear [error](errors.md)."
@@ -72,7 +80,12 @@ def metrics_page() -> str:
     return "\n".join([*lines, ""])
 
 
-PAGES = {"errors.md": errors_page, "limits.md": limits_page, "metrics.md": metrics_page}
+PAGES = {
+    "errors.md": errors_page,
+    "limits.md": limits_page,
+    "metrics.md": metrics_page,
+    "pull-errors.md": pull_errors_page,
+}
 
 
 if __name__ == "__main__":
