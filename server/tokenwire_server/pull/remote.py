@@ -42,7 +42,7 @@ class Access:
     """A file or folder of certificates to trust."""
     client_cert: Path | None = None
     """A PEM file with a client certificate and its key."""
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)
     authorization: str | None = field(default=None, repr=False)
     """The header's value; left out once a redirect leaves the host."""
     allow_plain_http: bool = False

@@ -1,0 +1,138 @@
+"""URLs: web addresses without their secrets, and what a registry may make of them."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from tokenwire_server.errors import shorten
+from tokenwire_server.pull.errors import PullError
+
+_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?")
+MAX_URL_BYTES = 8192
+_PORTS = {"https": 443, "http": 80}
+_HEADER_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_PUNCTUATION = "!#$%&'()*+,/:;=?@[]~"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An absolute http(s) address; user, password and fragment are not in `url`."""
+
+    url: str = field(repr=False)  # Its query may be a signature.
+    scheme: str
+    host: str
+    """In lower case, an IPv6 address without brackets."""
+    port: int
+    path: str
+    authorization: str | None = field(default=None, repr=False)
+    """The header that user and password make, if there were any."""
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """Scheme, host and port: what credentials belong to."""
+        return self.scheme, self.host, self.port
+
+    @property
+    def authority(self) -> str:
+        """The host, and the port where it is not the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def shown(self) -> str:
+        """The address as messages have it: without the query, for that may be a signature."""
+        return shorten(f"{self.scheme}://{self.authority}{self.path}", 160)
+
+
+def read_address(text: str) -> Address | None:
+    """The address that `text` spells, None where that is no http(s) address of a host, or over `MAX_URL_BYTES`."""
+    if len(text) > MAX_URL_BYTES:
+        return None
+    try:
+        parts = urlsplit(quote(text.strip(), safe=_PUNCTUATION, errors="replace"))
+        port = parts.port
+        host = parts.hostname or ""
+        if ":" in host:
+            ipaddress.IPv6Address(host)
+        elif not _HOST.fullmatch(host):
+            return None
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or port == 0:
+        return None
+    authorization = None
+    if parts.username is not None or parts.password is not None:
+        authorization = basic(unquote(parts.username or ""), unquote(parts.password or ""))
+    address = Address("", parts.scheme, host, port or _PORTS[parts.scheme], parts.path or "/", authorization)
+    url = urlunsplit((address.scheme, address.authority, address.path, parts.query, ""))
+    return Address(url, *address.origin, address.path, authorization)
+
+
+def basic(user: str, password: str) -> str:
+    """The Authorization header of a user and a password."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()
+
+
+def header_value(scheme: str, secret: str, setting: str) -> str:
+    """The Authorization header for a secret. Raises `BAD_SETTING` naming `setting` where it is none."""
+    if not _HEADER_VALUE.fullmatch(secret):
+        raise PullError("BAD_SETTING", f"{setting} has characters that no header takes; write it anew")
+    return f"{scheme} {secret}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host by its spelling is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_private(host: str) -> bool:
+    """Whether the host by its spelling is this machine or an address of a private network."""
+    try:
+        return host == "localhost" or not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def check_encrypted(address: Address, setting: str, trusted: Collection[str] = ()) -> None:
+    """Raises `INSECURE_URL` for plain http beyond this machine; `trusted` are hosts and host:ports."""
+    if address.scheme == "http" and not _is_trusted(address, trusted):
+        raise PullError(
+            "INSECURE_URL", f"{setting} is {address.shown}; only this machine is asked without TLS"
+        )
+
+
+def check_given(address: Address, registry: Address | None, trusted: Collection[str] = ()) -> None:
+    """What a registry may give as the address of a file.
+
+    Raises `INSECURE_URL` for plain http unless it leads to this machine or a trusted host, and
+    `REDIRECT_PRIVATE` for an address of a private network unless that is trusted or the registry has one, too.
+    A `registry` of None is a folder of this machine. Names are not resolved here.
+    """
+    if address.scheme == "http" and not _is_trusted(address, trusted):
+        raise PullError("INSECURE_URL", f"the registry gives {address.shown}, which is not https")
+    if registry is None or is_private(registry.host) or _is_listed(address, trusted):
+        return
+    if is_private(address.host):
+        raise PullError(
+            "REDIRECT_PRIVATE", f"{registry.shown} gives {address.shown}, an address of a private network"
+        )
+
+
+def _is_trusted(address: Address, trusted: Collection[str]) -> bool:
+    return is_loopback(address.host) or _is_listed(address, trusted)
+
+
+def _is_listed(address: Address, trusted: Collection[str]) -> bool:
+    return (
+        address.host in trusted
+        or f"{address.host}:{address.port}" in trusted
+        or f"[{address.host}]:{address.port}" in trusted
+    )
