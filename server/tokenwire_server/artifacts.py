@@ -20,6 +20,7 @@ from tokenwire_core.errors import ArtifactError, TokenizerError
 
 from tokenwire_server import golden, logs
 from tokenwire_server.embedded import embedded
+from tokenwire_server.golden import Golden
 from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import TokenizerConfig
 
@@ -44,14 +45,10 @@ def prove(config: TokenizerConfig, max_bytes: int) -> Encoder:
     `max_bytes` bounds the artifact, before and after decompression. Raises `ProofError`.
     """
     encoder = load(config, read_pinned(config, max_bytes))
-    if config.digest is not None and encoder.digest != config.digest:
-        raise ProofError(
-            "DIGEST_MISMATCH",
-            f"the digest is {encoder.digest}, the manifest or its lock says {config.digest}; "
-            "check the pattern, special tokens and control tokens",
-        )
-    if config.golden is not None:
-        _check_golden(encoder, config)
+    check_digest(config, encoder)
+    vectors = read_golden(config)
+    if vectors is not None and (accepted := check_golden(config, vectors, encoder)):
+        logs.info("changed_ids_accepted", tokenizer=config.name, accept_ids=accepted)
     return encoder
 
 
@@ -91,6 +88,47 @@ def read_pinned(config: TokenizerConfig, max_bytes: int) -> bytes:
         data = _decompress(data, max_bytes)
     _compare(data, config.sha256, "artifact")
     return data
+
+
+def check_digest(config: TokenizerConfig, encoder: Encoder) -> None:
+    """Raises `ProofError` where the encoder has not the digest of the manifest and its lock."""
+    if config.digest is not None and encoder.digest != config.digest:
+        raise ProofError(
+            "DIGEST_MISMATCH",
+            f"the digest is {encoder.digest}, the manifest or its lock says {config.digest}; "
+            "check the pattern, special tokens and control tokens",
+        )
+
+
+def read_golden(config: TokenizerConfig) -> Golden | None:
+    """The golden vectors of the lock, equal to their pin; None where there are none. Raises `ProofError`."""
+    if config.golden is None:
+        return None
+    data = _read(config.folder, config.golden, golden.MAX_BYTES)
+    if config.golden_sha256 is not None:
+        _compare(data, config.golden_sha256, "file of golden vectors")
+    try:
+        return golden.read(data)
+    except golden.BadGoldenError as error:
+        raise ProofError("BAD_GOLDEN", str(error)) from None
+
+
+def check_golden(config: TokenizerConfig, vectors: Golden, encoder: Encoder) -> str:
+    """Hold the encoder to golden vectors: empty where they hold, else the sha256 of changed ids that are accepted.
+
+    Raises `ProofError` for changed ids that are not.
+    """
+    indices, answers_sha256 = golden.changed(vectors, encoder)
+    if not indices:
+        return ""
+    if config.accept_ids == answers_sha256:
+        return answers_sha256
+    raise ProofError(
+        "GOLDEN_MISMATCH",
+        f"{len(indices)} of {len(vectors.vectors)} golden vectors do not hold, the first is number {indices[0]}: "
+        "this version gives other ids than were proven. Serve with the version that gave them, or, if the new ids "
+        f'are what you want, say so in the table of the tokenizer: accept_ids = "{answers_sha256}"',
+    )
 
 
 def _read(folder: Path, name: str, max_bytes: int) -> bytes:
@@ -136,26 +174,3 @@ def _decompress(data: bytes, max_bytes: int) -> bytes:
     if not decompressor.eof or decompressor.unused_data:
         raise ProofError("BAD_COMPRESSION", "the xz file is cut short or has data after its end")
     return plain
-
-
-def _check_golden(encoder: Encoder, config: TokenizerConfig) -> None:
-    """Compare with the golden vectors of the lock."""
-    data = _read(config.folder, str(config.golden), golden.MAX_BYTES)
-    if config.golden_sha256 is not None:
-        _compare(data, config.golden_sha256, "file of golden vectors")
-    try:
-        vectors = golden.read(data)
-    except golden.BadGoldenError as error:
-        raise ProofError("BAD_GOLDEN", str(error)) from None
-    indices, answers_sha256 = golden.changed(vectors, encoder)
-    if not indices:
-        return
-    if config.accept_ids == answers_sha256:
-        logs.info("changed_ids_accepted", tokenizer=config.name, accept_ids=answers_sha256)
-        return
-    raise ProofError(
-        "GOLDEN_MISMATCH",
-        f"{len(indices)} of {len(vectors.vectors)} golden vectors do not hold, the first is number {indices[0]}: "
-        "this version gives other ids than were proven. Serve with the version that gave them, or, if the new ids "
-        f'are what you want, say so in the table of the tokenizer: accept_ids = "{answers_sha256}"',
-    )
