@@ -36,9 +36,9 @@ def test_every_reason_has_its_class(reason: str) -> None:
 
 
 def test_no_class_without_a_reason_of_the_table() -> None:
-    """There are as many classes as reasons, and the transport's."""
+    """There are as many classes as reasons, the transport's, and that of an artifact this client refuses."""
     declared = {kind.__name__ for kind in tokenwire.TokenwireError.__subclasses__()}
-    assert declared == {class_name(reason) for reason in REASONS} | {"TransportError"}
+    assert declared == {class_name(reason) for reason in REASONS} | {"TransportError", "BadArtifactError"}
 
 
 @pytest.mark.parametrize("reason", REASONS)

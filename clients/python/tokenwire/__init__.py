@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from tokenwire._async_client import AsyncClient
     from tokenwire._channels import Tls
     from tokenwire._client import Client
-    from tokenwire._results import ControlTokenMatch, Encoding, TokenCount, TokenizerInfo, Truncation
+    from tokenwire._results import (
+        Artifact,
+        ControlTokenMatch,
+        Encoding,
+        TokenCount,
+        TokenizerInfo,
+        Truncation,
+    )
     from tokenwire._retry import Retry
     from tokenwire.errors import (
+        BadArtifactError,
         BudgetTooSmallError,
         ControlTokenError,
         DeadlineExceededError,
@@ -32,7 +40,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Artifact",
     "AsyncClient",
+    "BadArtifactError",
     "BudgetTooSmallError",
     "Client",
     "ControlTokenError",
@@ -56,6 +66,7 @@ __all__ = [
 ]
 
 _MODULE_OF_NAME = {
+    "Artifact": "_results",
     "AsyncClient": "_async_client",
     "Client": "_client",
     "ControlTokenMatch": "_results",

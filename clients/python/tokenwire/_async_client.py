@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import math
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
-import grpc
-import grpc.aio
-
-from tokenwire import _calls
-from tokenwire._channels import DEFAULT_MAX_MESSAGE_BYTES, Tls, open_methods, resolve
+from tokenwire import _calls, _local
+from tokenwire._artifact import DEFAULT_MAX_ARTIFACT_BYTES, Download
+from tokenwire._async_connections import AsyncConnections
+from tokenwire._channels import DEFAULT_MAX_MESSAGE_BYTES, Tls, resolve
 from tokenwire._options import CountDetailsOptions, CountOptions, EncodeOptions, Text, TruncateOptions
-from tokenwire._results import Encoding, TokenCount, TokenizerInfo, Truncation
+from tokenwire._results import Artifact, Encoding, TokenCount, TokenizerInfo, Truncation
 from tokenwire._retry import DEFAULT_RETRY, Retry
-from tokenwire.errors import TokenwireError, TransportError, error_from_rpc
+from tokenwire.errors import TokenwireError
+
+if TYPE_CHECKING:
+    from tokenwire_core import Encoder
 
 T = TypeVar("T")
 
@@ -41,18 +42,16 @@ class AsyncClient:
         timeout_s: float = 30.0,
         connections: int = 2,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
+        max_artifact_bytes: int = DEFAULT_MAX_ARTIFACT_BYTES,
         retry: Retry = DEFAULT_RETRY,
     ) -> None:
-        self._endpoint = resolve(
+        endpoint = resolve(
             address, tls=tls, token=token, connections=connections, max_message_bytes=max_message_bytes
         )
         self._timeout_s = timeout_s
         self._max_message_bytes = max_message_bytes
-        self._retry = retry
-        self._channels: list[grpc.aio.Channel] = []
-        self._methods: list[Mapping[str, Any]] = []
-        self._turn = itertools.count()
-        self._is_closed = False
+        self._max_artifact_bytes = max_artifact_bytes
+        self._connections = AsyncConnections(endpoint, retry)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -64,9 +63,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Close the connections; calls in flight in other tasks end with a `TransportError` (CANCELLED)."""
-        self._is_closed = True
-        for channel in self._channels:
-            await channel.close(grace=None)
+        await self._connections.close()
 
     @overload
     async def encode(  # type: ignore[overload-overlap]
@@ -255,48 +252,50 @@ class AsyncClient:
         """One tokenizer by its name, an alias, or a model that uses it."""
         return await self._run_single(_calls.get_tokenizer(name), timeout_s)
 
+    async def get_artifact(
+        self, tokenizer: str, *, expect_digest: str = "", timeout_s: float | None = None
+    ) -> Artifact:
+        """The pinned bytes of a tokenizer, checked against their sha256: `Client.get_artifact`."""
+        return await self._fetch(tokenizer, expect_digest, b"", self._deadline_s(timeout_s))
+
+    async def local_encoder(
+        self,
+        tokenizer: str,
+        *,
+        expect_digest: str = "",
+        cache_dir: str | os.PathLike[str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Encoder:
+        """The service's tokenizer as an encoder in this process: `Client.local_encoder`.
+
+        Files, hashes and the load are worked off in a thread, so the event loop goes on meanwhile.
+        """
+        _local.core()  # Before anything is fetched.
+        deadline_s = self._deadline_s(timeout_s)
+        if cache_dir is None:
+            artifact = await self._fetch(tokenizer, expect_digest, b"", deadline_s)
+            return await asyncio.to_thread(_local.encoder, artifact)
+        info = (await self._send(_calls.get_tokenizer(tokenizer), deadline_s)).tokenizer
+        have = await asyncio.to_thread(_local.kept, cache_dir, info.sha256, self._max_artifact_bytes)
+        artifact = await self._fetch(tokenizer, expect_digest or info.digest, have or b"", deadline_s)
+        if have is None:
+            await asyncio.to_thread(_local.keep, cache_dir, artifact)
+        return await asyncio.to_thread(_local.encoder, artifact)
+
+    async def _fetch(self, tokenizer: str, expect_digest: str, have: bytes, deadline_s: float) -> Artifact:
+        download = Download(tokenizer, expect_digest, self._max_artifact_bytes, have)
+        await self._connections.fetch(download, deadline_s)
+        return await asyncio.to_thread(download.artifact)
+
     async def _run(self, call: _calls.Call[T], timeout_s: float | None) -> T | list[T | TokenwireError]:
-        return call.answer(None if call.has_nothing_to_send else await self._send(call, timeout_s))
+        deadline_s = self._deadline_s(timeout_s)
+        return call.answer(None if call.has_nothing_to_send else await self._send(call, deadline_s))
 
     async def _run_single(self, call: _calls.Call[T], timeout_s: float | None) -> T:
-        return call.single_answer(await self._send(call, timeout_s))
+        return call.single_answer(await self._send(call, self._deadline_s(timeout_s)))
 
-    async def _send(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
-        """Attempts, each on the next connection, until a reply, a lasting error or the deadline."""
-        deadline_s = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
-        payload = call.payload(self._max_message_bytes)
-        n_attempts = 0
-        while not self._is_closed:
-            n_attempts += 1
-            method = self._next_methods()[call.method]
-            remaining_s = deadline_s - time.monotonic()
-            try:
-                return await method(
-                    payload,
-                    timeout=None if remaining_s == math.inf else max(0.0, remaining_s),
-                    metadata=self._endpoint.metadata,
-                )
-            except grpc.RpcError as fault:
-                error = error_from_rpc(fault)
-                delay_s = self._retry.delay_s(n_attempts, error, deadline_s - time.monotonic())
-                if delay_s is None:
-                    raise error from fault
-                await asyncio.sleep(delay_s)
-            except (asyncio.CancelledError, grpc.aio.UsageError):
-                # Closing the client cancels its calls too; that must not look like the caller's own cancel.
-                task = asyncio.current_task()
-                if not self._is_closed or (task is not None and task.cancelling()):
-                    raise
-        raise TransportError("the client is closed", code=grpc.StatusCode.CANCELLED)
+    async def _send(self, call: _calls.Call[Any], deadline_s: float) -> Any:
+        return await self._connections.ask(call.method, call.payload(self._max_message_bytes), deadline_s)
 
-    def _next_methods(self) -> Mapping[str, Any]:
-        if not self._channels:
-            endpoint = self._endpoint
-            self._channels = [
-                grpc.aio.insecure_channel(target, options=endpoint.options)
-                if endpoint.credentials is None
-                else grpc.aio.secure_channel(target, endpoint.credentials, options=endpoint.options)
-                for target in endpoint.targets
-            ]
-            self._methods = [open_methods(channel) for channel in self._channels]
-        return self._methods[next(self._turn) % len(self._methods)]
+    def _deadline_s(self, timeout_s: float | None) -> float:
+        return time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)

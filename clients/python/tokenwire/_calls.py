@@ -374,4 +374,6 @@ def _tokenizer_info(info: pb.TokenizerInfo) -> TokenizerInfo:
         sha256=info.sha256,
         max_text_bytes=info.max_text_bytes,
         failure=info.failure,
+        source=info.source,
+        proven_by=info.proven_by,
     )

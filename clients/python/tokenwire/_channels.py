@@ -107,17 +107,19 @@ class Channel(Protocol):
 
     @property
     def unary_unary(self) -> Any: ...
+    @property
+    def unary_stream(self) -> Any: ...
 
 
 def open_methods(channel: Channel) -> Mapping[str, Any]:
     """The callable of each RPC by its name, taken from the service's descriptor. It takes the request's bytes."""
     return {
-        method.name: channel.unary_unary(
+        method.name: (channel.unary_stream if method.server_streaming else channel.unary_unary)(
             f"/{_SERVICE.full_name}/{method.name}",
             response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
         )
         for method in _SERVICE.methods
-        if not method.client_streaming and not method.server_streaming
+        if not method.client_streaming
     }
 
 

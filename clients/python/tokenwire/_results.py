@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -96,3 +96,25 @@ class TokenizerInfo:
     max_text_bytes: int
     failure: str
     """Why it is `failed`: a reason, never file contents."""
+    source: str = ""
+    """Where the artifact is from, as the service's manifest says; empty where it does not."""
+    proven_by: str = ""
+    """The reference implementation, with its version, that made the golden vectors; empty: unproven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The pinned bytes of a tokenizer, and all that makes them the tokenizer."""
+
+    data: bytes = field(repr=False)
+    """Uncompressed; their sha256 was checked."""
+    digest: str
+    """Of the tokenizer that the bytes and the fields below make, as the service says."""
+    format: str
+    sha256: str
+    pattern: str
+    """Rank files: the pre-tokenizer's pattern; else empty."""
+    special_tokens: Mapping[str, int]
+    """Rank files: ids by spelling of the tokens that stand beside the file; else empty."""
+    control_tokens: tuple[str, ...]
+    """Spellings of the control tokens beyond those the artifact flags."""

@@ -40,8 +40,8 @@ class TokenwireError(Exception):
     """A refusal: `message` says what came, the bound, and what to do; `str(error)` is the same.
 
     `reason` is a name of the error table, one this client does not know yet, or empty where the transport
-    failed. `code` is the gRPC status code. `metadata` has the numbers of the fault by name, as strings.
-    `retry_after_s` is the wait the service asked for, if it did.
+    failed or this client refuses what came. `code` is the gRPC status code. `metadata` has the numbers of the
+    fault by name, as strings. `retry_after_s` is the wait the service asked for, if it did.
     """
 
     _class_of_reason: ClassVar[dict[str, type[TokenwireError]]] = {}
@@ -69,6 +69,13 @@ class TokenwireError(Exception):
 
 class TransportError(TokenwireError):
     """The call failed on its way: no connection, a proxy, a closed client. `code` tells which."""
+
+
+class BadArtifactError(TokenwireError):
+    """What came is not the artifact that was announced, or one that cannot be used here; nothing of it is kept.
+
+    Metadata: `limit`, `got` where it is larger than `max_artifact_bytes`.
+    """
 
 
 class UnknownTokenizerError(TokenwireError):
