@@ -49,7 +49,19 @@ class Catalogue:
         """`prove` gives the encoder of a configuration or raises `ProofError`."""
         self._prove = prove
         self._entries = {config.name: Entry(config) for config in configs}
-        self._name_of = {name: config.name for config in configs for name in (config.name, *config.aliases)}
+        self._names = models.Names(
+            {
+                name: config.name
+                for config in configs
+                for name in (config.name, *config.aliases, *config.models)
+            },
+            {prefix: config.name for config in configs for prefix in config.model_prefixes},
+        )
+        self._suggested = (
+            *self._names.exact,
+            *(f"{prefix}..." for prefix in self._names.prefixes),
+            *(name for name, needed in models.known_models().items() if self._holder(needed) is not None),
+        )
         self._regex_names: set[str] = set()
         self._listeners: list[Callable[[], None]] = []
         self.settled = threading.Event()
@@ -142,12 +154,27 @@ class Catalogue:
             )
         return entry.config.name, entry.encoder
 
+    def _holder(self, tokenizer: str) -> str | None:
+        """The configured tokenizer that is the public one of this name."""
+        held = (self._names.exact.get(name) for name in models.names_of(tokenizer))
+        return next((name for name in held if name is not None), None)
+
     def _served_name(self, name: str) -> str | None:
-        known = self._name_of.get(name)
-        if known is None:
-            needed = models.tokenizer_of(name)
-            known = self._name_of.get(needed) if needed is not None else None
-        return known
+        """The configured tokenizer `name` stands for.
+
+        Exact names come before prefixes, a longer prefix before a shorter one; where the configuration and the
+        table of models know a name equally well, the configuration decides. What a name is known to mean is
+        answered by that tokenizer or not at all.
+        """
+        if (own := self._names.exact.get(name)) is not None:
+            return own
+        known = models.match(name)
+        prefix = self._names.longest_prefix(name)
+        if prefix is not None and (
+            known is None or (known.n_prefix is not None and len(prefix) >= known.n_prefix)
+        ):
+            return self._names.prefixes[prefix]
+        return None if known is None else self._holder(known.tokenizer)
 
     def _unknown(self, name: str) -> Fault:
         if not name:
@@ -155,7 +182,7 @@ class Catalogue:
                 "INVALID_REQUEST", "no tokenizer is named; set `tokenizer` to a name ListTokenizers gives"
             )
         shown = shorten(name, 64)
-        needed = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
+        needed = models.tokenizer_of(name)
         if needed is not None:
             what = f"the tokenizer {' or '.join(sorted(models.names_of(needed)))}"
             if name != needed:
@@ -166,12 +193,10 @@ class Catalogue:
                 f"{what} is not configured here; add it to the configuration: {remedy}",
                 {"needs": needed},
             )
-        models_here = (model for model in models.KNOWN_MODELS if self._served_name(model) is not None)
-        candidates = (*self._name_of, *models_here)
-        near = difflib.get_close_matches(name[:128], candidates) or list(self._entries)[:8]
+        near = difflib.get_close_matches(name[:64], self._suggested) or list(self._entries)[:8]
         listed = ", ".join(near)
-        return Fault(
-            "UNKNOWN_TOKENIZER",
-            f"no tokenizer or model {shown} is known; nearest: {listed}",
-            {"known": listed},
-        )
+        if models.is_unpublished(name):
+            what = f"no tokenizer of the model {shown} is published, so only its provider can count for it"
+        else:
+            what = f"no tokenizer or model {shown} is known"
+        return Fault("UNKNOWN_TOKENIZER", f"{what}; nearest: {listed}", {"known": listed})

@@ -142,21 +142,27 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
 
 
 def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
-    """Raises `ConfigError` where a public tokenizer's name, or a model's, is given to a tokenizer that is another."""
+    """Raises `ConfigError` where a name that is known to mean a public tokenizer is given to another.
+
+    An embedded tokenizer is known by its digest. Of any other this service knows the name alone, so a tokenizer
+    is taken for it that answers to that name too: no second one can.
+    """
     digests = {item.name: item.digest for item in embedded.embedded()}
     for item in tokenizers:
-        for name in (item.name, *item.aliases):
-            meant = name if name in models.KNOWN_TOKENIZERS else models.tokenizer_of(name)
-            if meant in digests and item.digest != digests[meant]:
-                remedy = f'has digest = "{digests[meant]}" in its table, or choose another name'
-            elif meant is not None and meant not in digests and item.name not in models.names_of(meant):
-                remedy = f"is named {meant}, or choose another name"
-            else:
+        own = (item.name, *item.aliases)
+        for name in (*own, *item.models, *item.model_prefixes):
+            meant = models.tokenizer_of(name)
+            if meant is None:
                 continue
-            raise ConfigError(
-                f"the tokenizer {item.name!r} cannot answer to {name!r}: the name is known to mean {meant}; "
-                f"give it to a tokenizer that {remedy}"
-            )
+            if meant in digests:
+                is_it, remedy = item.digest == digests[meant], f'digest = "{digests[meant]}"'
+            else:
+                is_it, remedy = not models.names_of(meant).isdisjoint(own), f'aliases = ["{meant}"]'
+            if not is_it:
+                raise ConfigError(
+                    f"the tokenizer {item.name!r} cannot answer to {shorten(name, 80)!r}: the name is known to mean "
+                    f"{meant}; if it is that tokenizer, say so in its table with {remedy}; else choose another name"
+                )
 
 
 def _check(config: Config) -> None:

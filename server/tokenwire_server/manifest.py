@@ -129,15 +129,20 @@ def parse_tokenizers(
 
 
 def check_unique(tokenizers: Iterable[TokenizerConfig]) -> None:
-    """Raises `ConfigError` where two tokenizers would answer to one name."""
-    taken: set[str] = set()
+    """Raises `ConfigError` where two tokenizers would answer to one name, or to one prefix of names."""
+    names: set[str] = set()
+    prefixes: set[str] = set()
     for item in tokenizers:
-        for name in (item.name, *item.aliases):
-            if name in taken:
-                raise ConfigError(
-                    f"the name {name!r} is given to two tokenizers; names and aliases are unique"
-                )
-            taken.add(name)
+        for what, given, taken in (
+            ("name", (item.name, *item.aliases, *item.models), names),
+            ("prefix", item.model_prefixes, prefixes),
+        ):
+            for each in given:
+                if each in taken:
+                    raise ConfigError(
+                        f"the {what} {each!r} is given twice; names, aliases, models and prefixes are unique"
+                    )
+                taken.add(each)
 
 
 def unknown(name: str, known: tuple[str, ...], kind: str, prefix: str = "") -> str:
@@ -185,8 +190,8 @@ def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfi
         sha256=sha256,
         source=source,
         aliases=names[1:],
-        models=_texts(table, "models", where),
-        model_prefixes=_texts(table, "model_prefixes", where),
+        models=_model_names(table, "models", 1, where),
+        model_prefixes=_model_names(table, "model_prefixes", 2, where),
         pattern=_text(table, "pattern", where) if "pattern" in table else None,
         special_tokens=_special_tokens(table, where),
         control_tokens=_texts(table, "control_tokens", where) if "control_tokens" in table else None,
@@ -218,6 +223,17 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise ConfigError(f"{where}: `{key}` must be a list of strings")
     return tuple(value)
+
+
+def _model_names(table: Mapping[str, Any], key: str, least: int, where: str) -> tuple[str, ...]:
+    """Names of models, or what they begin with: others chose them, so any visible ASCII will do."""
+    names = _texts(table, key, where)
+    for name in names:
+        if not least <= len(name) <= 256 or not all("!" <= character <= "~" for character in name):
+            raise ConfigError(
+                f"{where}: each of `{key}` is {least} to 256 visible ASCII characters, not {shorten(name, 80)!r}"
+            )
+    return names
 
 
 def _hash(table: Mapping[str, Any], key: str, where: str) -> str:

@@ -45,6 +45,78 @@ def test_a_name_an_alias_and_a_model_find_their_tokenizer(configs: tuple[Tokeniz
         assert catalogue.find(name)[0] == found
 
 
+@pytest.fixture
+def own_names(tmp_path: Path) -> tuple[TokenizerConfig, ...]:
+    """Three tokenizers with names of models of their own, one of them cl100k_base by its name."""
+    path = made_up.manifest(
+        tmp_path,
+        made_up.table(
+            tmp_path, extra='models = ["acme-1"]\nmodel_prefixes = ["ft:acme-", "gpt-", "claude-"]'
+        ),
+        made_up.table(
+            tmp_path, "big", extra='models = ["ft:acme-x"]\nmodel_prefixes = ["ft:acme-1-big", "azure/"]'
+        ),
+        made_up.table(tmp_path, "cl100k_base", extra='model_prefixes = ["gpt-4-turbo-acme-"]'),
+        made_up.table(tmp_path, "gpt2", extra='aliases = ["qwen3"]'),
+    )
+    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("acme-1", "tiny"),
+        ("ft:acme-1:org::id", "tiny"),
+        ("ft:acme-1-big:org::id", "big"),
+        ("ft:acme-x", "big"),
+        ("ft:acme-xy", "tiny"),
+        ("gpt-6", "tiny"),
+        ("claude-sonnet-4-5", "tiny"),
+        ("azure/acme", "big"),
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-turbo-2024-04-09", "cl100k_base"),
+        ("gpt-4-turbo-acme-1", "cl100k_base"),
+        ("azure/gpt-4-turbo-2024-04-09", "cl100k_base"),
+        ("openrouter/openai/gpt-4:online", "cl100k_base"),
+        ("davinci", "gpt2"),
+        ("r50k_base", "gpt2"),
+        ("groq/qwen/qwen3-32b", "gpt2"),
+    ],
+)
+def test_a_model_of_the_deployment_finds_its_tokenizer(
+    own_names: tuple[TokenizerConfig, ...], name: str, found: str
+) -> None:
+    """Exact before prefix, longer before shorter, the configuration and the table of models in one order."""
+    catalogue = Catalogue(own_names, PROVE)
+    catalogue.load()
+    assert catalogue.find(name)[0] == catalogue.entry(name).config.name == found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt-4o",
+        "gpt-4o-mini",
+        "gpt-5.1-codex",
+        "o200k_base",
+        "azure/gpt-4o-2024-08-06",
+        "azure/text-davinci-003",
+    ],
+)
+def test_a_known_model_is_never_taken_by_a_prefix_of_the_deployment(
+    own_names: tuple[TokenizerConfig, ...], name: str
+) -> None:
+    """A model that needs a tokenizer not configured here is not answered by one with a shorter prefix."""
+    assert fault_of(Catalogue(own_names, PROVE), name).reason == "TOKENIZER_NOT_LOADED"
+
+
+def test_models_of_the_deployment_are_suggested(own_names: tuple[TokenizerConfig, ...]) -> None:
+    """A name near a model or a prefix of the configuration is answered with it."""
+    catalogue = Catalogue(own_names, PROVE)
+    assert "acme-1" in fault_of(catalogue, "acme1").metadata["known"].split(", ")
+    assert "ft:acme-..." in fault_of(catalogue, "ft:acme").metadata["known"].split(", ")
+
+
 @pytest.mark.case("BR-214")
 @pytest.mark.parametrize(
     ("name", "reason", "says"),
@@ -58,6 +130,18 @@ def test_a_name_an_alias_and_a_model_find_their_tokenizer(configs: tuple[Tokeniz
         ("o200k_base", "TOKENIZER_NOT_LOADED", 'embedded = ["o200k_base"]'),
         ("davinci", "TOKENIZER_NOT_LOADED", "r50k_base, which is not configured here; add it"),
         ("gpt4", "UNKNOWN_TOKENIZER", "gpt-4"),
+        (
+            "azure/eu/gpt-4o",
+            "TOKENIZER_NOT_LOADED",
+            "the model azure/eu/gpt-4o needs the tokenizer o200k_base, which",
+        ),
+        ("Qwen/Qwen3-8B", "TOKENIZER_NOT_LOADED", "qwen3, which is not configured here; add it"),
+        ("openai/gpt-6", "UNKNOWN_TOKENIZER", "no tokenizer or model openai/gpt-6 is known; nearest: "),
+        (
+            "claude-sonnet-4-5",
+            "UNKNOWN_TOKENIZER",
+            "no tokenizer of the model claude-sonnet-4-5 is published",
+        ),
         ("x" * 100_000, "UNKNOWN_TOKENIZER", "tiny"),
     ],
 )

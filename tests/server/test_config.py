@@ -191,6 +191,13 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         (('sha256 = "', 'sha256 = "A'), "64 lower-case hex"),
         (("= 300", '= "300"'), "spelling = id"),
         (("= 300", "= -1"), "spelling = id"),
+        (("sha256 =", 'models = "acme-1"\nsha256 ='), "`models` must be a list of strings"),
+        (("sha256 =", 'models = [""]\nsha256 ='), "`models` must be a list of strings"),
+        (("sha256 =", 'models = ["acme 1"]\nsha256 ='), "`models` is 1 to 256 visible ASCII characters"),
+        (("sha256 =", 'models = ["äcme"]\nsha256 ='), "`models` is 1 to 256 visible ASCII characters"),
+        (("sha256 =", f'models = ["{"a" * 257}"]\nsha256 ='), "1 to 256 visible ASCII characters, not 'aaaa"),
+        (("sha256 =", 'model_prefixes = [""]\nsha256 ='), "`model_prefixes` must be a list of strings"),
+        (("sha256 =", 'model_prefixes = ["a"]\nsha256 ='), "`model_prefixes` is 2 to 256 visible ASCII"),
         (("= 300", "= true"), "spelling = id"),
     ],
 )
@@ -215,25 +222,48 @@ def test_a_path_may_not_leave_the_folder_by_its_spelling(tmp_path: Path, file: s
         load(path)
 
 
-def test_two_tokenizers_may_not_share_a_name(tmp_path: Path) -> None:
-    """Names and aliases are unique over all tokenizers."""
-    first = made_up.table(tmp_path)
-    second = made_up.table(tmp_path, "other", extra='aliases = ["tiny"]')
-    with pytest.raises(ConfigError, match="two tokenizers"):
-        load(made_up.manifest(tmp_path, first, second))
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ("", 'aliases = ["tiny"]', "the name 'tiny' is given twice"),
+        ("", 'models = ["tiny"]', "the name 'tiny' is given twice"),
+        ('models = ["acme-1"]', 'models = ["acme-1"]', "the name 'acme-1' is given twice"),
+        ('aliases = ["acme-1"]', 'models = ["acme-1"]', "the name 'acme-1' is given twice"),
+        ('model_prefixes = ["acme-"]', 'model_prefixes = ["acme-"]', "the prefix 'acme-' is given twice"),
+    ],
+)
+def test_two_tokenizers_may_not_share_a_name(tmp_path: Path, first: str, second: str, says: str) -> None:
+    """Names, aliases and models are unique over all tokenizers, and so are prefixes."""
+    tables = made_up.table(tmp_path, extra=first), made_up.table(tmp_path, "other", extra=second)
+    with pytest.raises(ConfigError, match=says):
+        load(made_up.manifest(tmp_path, *tables))
+
+
+def test_a_prefix_may_be_a_name_and_the_beginning_of_another(tmp_path: Path) -> None:
+    """One tokenizer's prefix may be another's exact name, and longer or shorter than another's prefix."""
+    first = made_up.table(tmp_path, extra='models = ["acme-"]\nmodel_prefixes = ["acme-1-"]')
+    second = made_up.table(tmp_path, "other", extra='model_prefixes = ["acme-"]')
+    tiny, other = load(made_up.manifest(tmp_path, first, second)).tokenizers
+    assert (tiny.models, tiny.model_prefixes, other.model_prefixes) == (("acme-",), ("acme-1-",), ("acme-",))
 
 
 @pytest.mark.parametrize(
     ("name", "extra", "says"),
     [
         ("tiny", 'aliases = ["gpt-4o"]', "'gpt-4o': the name is known to mean o200k_base"),
-        ("tiny", 'aliases = ["gpt-4o-2024-08-06"]', 'has digest = "6698135781c3'),
-        ("tiny", 'aliases = ["cl100k_base"]', 'has digest = "ca1a961b1f5a'),
+        ("tiny", 'aliases = ["gpt-4o-2024-08-06"]', 'with digest = "6698135781c3'),
+        ("tiny", 'aliases = ["cl100k_base"]', 'with digest = "ca1a961b1f5a'),
         ("gpt-4", "", "known to mean cl100k_base"),
-        ("o200k_base", "", 'has digest = "6698135781c3'),
-        ("o200k_base", f'digest = "{"0" * 64}"', 'has digest = "6698135781c3'),
-        ("tiny", 'aliases = ["davinci"]', "is named r50k_base"),
-        ("tiny", 'aliases = ["p50k_base"]', "is named p50k_base"),
+        ("o200k_base", "", 'with digest = "6698135781c3'),
+        ("o200k_base", f'digest = "{"0" * 64}"', 'with digest = "6698135781c3'),
+        ("tiny", 'aliases = ["davinci"]', 'with aliases = ["r50k_base"]'),
+        ("Qwen2.5-7B-Instruct", "", 'with aliases = ["qwen2.5"]'),
+        ("tiny", 'models = ["azure/gpt-4o"]', "'azure/gpt-4o': the name is known to mean o200k_base"),
+        ("tiny", 'models = ["google/gemma-2-9b-it:free"]', 'with aliases = ["gemma2"]'),
+        ("tiny", 'model_prefixes = ["ft:gpt-4o-mini-2024-07-18:acme:"]', "known to mean o200k_base"),
+        ("tiny", 'model_prefixes = ["gpt-4"]', "known to mean cl100k_base"),
+        ("tiny", 'model_prefixes = ["openai/gpt-4o-"]', "known to mean o200k_base"),
+        ("tiny", 'model_prefixes = ["o200k_base"]', "known to mean o200k_base"),
     ],
 )
 def test_a_known_name_is_given_to_no_other_tokenizer(
@@ -253,11 +283,15 @@ def test_a_known_name_is_given_to_no_other_tokenizer(
         ("o200k_base", f'digest = "{O200K_BASE_DIGEST}"'),
         ("r50k_base", 'aliases = ["davinci", "gpt2"]'),
         ("gpt2", 'aliases = ["davinci"]'),
+        ("mine", 'aliases = ["p50k_base", "text-davinci-003"]'),
+        ("mine", 'aliases = ["qwen2.5"]\nmodels = ["Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-Coder-7B"]'),
+        ("mine", f'model_prefixes = ["ft:gpt-4o-mini-2024-07-18:acme:"]\ndigest = "{O200K_BASE_DIGEST}"'),
+        ("tiny", 'models = ["claude-sonnet-4-5"]\nmodel_prefixes = ["gpt-", "o2"]'),
         ("tiny", 'aliases = ["gpt-4o_", "own"]'),
     ],
 )
 def test_a_known_name_may_be_given_to_its_own_tokenizer(tmp_path: Path, name: str, extra: str) -> None:
-    """With the digest pinned, which loading proves, or under the name of one that is not embedded, it is accepted."""
+    """With the digest pinned, which loading proves, or where it answers to the name of one that is not embedded."""
     path = made_up.manifest(tmp_path, made_up.table(tmp_path, name, extra=extra))
     assert load(path).tokenizers[0].name == name
 

@@ -2,51 +2,125 @@
 
 from __future__ import annotations
 
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
 import pytest
 from tokenwire_server import models
 
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
-@pytest.mark.parametrize(
-    ("model", "tokenizer"),
-    [
-        ("gpt-4o", "o200k_base"),
-        ("gpt-4o-2024-08-06", "o200k_base"),
-        ("chatgpt-4o-latest", "o200k_base"),
-        ("gpt-4.1", "o200k_base"),
-        ("gpt-5-mini", "o200k_base"),
-        ("o1", "o200k_base"),
-        ("o3-pro", "o200k_base"),
-        ("o4-mini", "o200k_base"),
-        ("ft:gpt-4o:acme:suffix:abc123", "o200k_base"),
-        ("ft:gpt-4:acme:suffix:abc123", "cl100k_base"),
-        ("gpt-4", "cl100k_base"),
-        ("gpt-4-32k", "cl100k_base"),
-        ("gpt-3.5-turbo-0125", "cl100k_base"),
-        ("text-embedding-3-small", "cl100k_base"),
-        ("text-embedding-ada-002", "cl100k_base"),
-        ("text-davinci-003", "p50k_base"),
-        ("davinci", "r50k_base"),
-        ("gpt-oss-120b", "o200k_harmony"),
-    ],
-)
-def test_a_known_model_has_its_tokenizer(model: str, tokenizer: str) -> None:
-    """A model name gives the tokenizer the model uses."""
-    assert models.tokenizer_of(model) == tokenizer
+NAMES: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "model_names.toml").read_text("utf-8"))
+UNPUBLISHED, UNKNOWN = NAMES.pop("unpublished"), NAMES.pop("unknown")
+KNOWN = [(name, tokenizer) for tokenizer, names in NAMES.items() for name in names]
+
+SAID_OTHERWISE = {
+    "gpt-5": "gpt-50 is no gpt-5",
+    "gpt-4-": "gateways write gpt-4-o-preview for a gpt-4o and gpt-4-1-mini for a gpt-4.1",
+    "ft:gpt-4o": "ft:gpt-4omega is no gpt-4o",
+    "ft:gpt-4": "ft:gpt-4.1-2025-04-14 is a gpt-4.1",
+    "ft:gpt-3.5-turbo": "ft:gpt-3.5-turbomax is no gpt-3.5-turbo",
+    "ft:davinci-002": "ft:davinci-0022 is no davinci-002",
+    "ft:babbage-002": "ft:babbage-0022 is no babbage-002",
+}
+"""The prefixes of tiktoken's that take more names than their models have, and one each should not take."""
 
 
-@pytest.mark.parametrize(
-    "name", ["", "gpt", "GPT-4o", "gpt-4o ", "my-gpt-4o", "o1x", "davinci-003", "claude"]
-)
+@pytest.mark.parametrize(("name", "tokenizer"), KNOWN)
+def test_a_name_as_gateways_send_it_has_its_tokenizer(name: str, tokenizer: str) -> None:
+    """Each name of the test table gives the tokenizer the model uses."""
+    assert models.tokenizer_of(name) == tokenizer
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
 def test_nothing_else_matches(name: str) -> None:
-    """A name near a known one is unknown, not the known one."""
-    assert models.tokenizer_of(name) is None
+    """A name near a known one is unknown, not the known one, and no model without a public tokenizer either."""
+    assert models.match(name) is None
+    assert not models.is_unpublished(name)
 
 
-def test_the_table_agrees_with_the_reference() -> None:
-    """Every exact name and prefix of tiktoken's tables gives the tokenizer it has there."""
+@pytest.mark.parametrize("name", UNPUBLISHED)
+def test_a_model_without_a_public_tokenizer_is_known_as_one(name: str) -> None:
+    """A closed model gives no tokenizer, and the table says that there is none to be had."""
+    assert models.match(name) is None
+    assert models.is_unpublished(name)
+
+
+def test_the_test_table_has_each_tokenizer_and_no_name_twice() -> None:
+    """Every tokenizer of the table is met by the names above, which are distinct."""
+    assert set(NAMES) == set(models.known_models().values())
+    names = [*(name for name, _ in KNOWN), *UNPUBLISHED, *UNKNOWN]
+    assert len(names) == len(set(names))
+
+
+def test_a_tokenizer_is_known_by_its_own_name() -> None:
+    """The name of a public tokenizer means that tokenizer, so that no model may take it."""
+    for tokenizer in NAMES:
+        assert models.match(tokenizer) == models.Match(tokenizer, None)
+
+
+def test_exact_names_and_prefixes_never_disagree() -> None:
+    """What begins with a whole exact name is not given to another tokenizer by a shorter prefix."""
+    for name, tokenizer in models.known_models().items():
+        found = models.match(name + "\0")
+        assert found is None or found.tokenizer == tokenizer, name
+
+
+def test_every_exact_name_of_the_reference_agrees() -> None:
+    """Each exact name of tiktoken's table gives the tokenizer it has there."""
     reference = pytest.importorskip("tiktoken.model")
-    for model, name in reference.MODEL_TO_ENCODING.items():
-        assert models.tokenizer_of(model) == name, model
-    for prefix, name in reference.MODEL_PREFIX_TO_ENCODING.items():
-        assert models.tokenizer_of(prefix + "x") == name, prefix
-    assert set(models.KNOWN_MODELS) <= set(reference.MODEL_TO_ENCODING)
+    for model, tokenizer in reference.MODEL_TO_ENCODING.items():
+        assert models.tokenizer_of(model) == tokenizer, model
+
+
+def test_every_prefix_of_the_reference_agrees_or_is_narrowed_for_a_reason() -> None:
+    """tiktoken's prefixes give what they give there, but for those that take names of other models too."""
+    reference = pytest.importorskip("tiktoken.model")
+    for prefix, tokenizer in reference.MODEL_PREFIX_TO_ENCODING.items():
+        if prefix in SAID_OTHERWISE:
+            wrongly = SAID_OTHERWISE[prefix].split()[0]
+            assert models.tokenizer_of(wrongly) is None or prefix == "ft:gpt-4", prefix
+        else:
+            assert models.tokenizer_of(prefix + "x") == tokenizer, prefix
+
+
+def test_a_name_both_tables_know_has_one_tokenizer_but_for_fine_tuned_models() -> None:
+    """Of the names gateways send, tiktoken disagrees on fine-tuned models of gpt-4.1 and on no other."""
+    reference = pytest.importorskip("tiktoken.model")
+    for name, tokenizer in KNOWN:
+        try:
+            theirs = reference.encoding_name_for_model(name)
+        except KeyError:
+            continue
+        assert theirs == tokenizer or (name.startswith("ft:gpt-4.1") and theirs == "cl100k_base"), name
+
+
+def work(call: Callable[[], object]) -> int:
+    """The number of function calls and lines of Python a call takes."""
+    events = 0
+
+    def count(_frame: FrameType, _event: str, _argument: object) -> TraceFunction:
+        nonlocal events
+        events += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return events
+
+
+def test_a_look_up_does_not_grow_with_the_name() -> None:
+    """A name of 4 KiB takes no more steps than a short one that is as unknown, and no name takes more than 200."""
+    short = work(lambda: models.match("zz"))
+    for long in ("z" * 4096, "/" * 4096, ":" * 4096, "azure/" + "gpt-4o" * 700, "openai/gpt-4:" * 300):
+        assert work(lambda long=long: models.match(long)) <= short + 10  # type: ignore[misc]
+    assert max(work(lambda name=name: models.match(name)) for name, _ in KNOWN) <= 200  # type: ignore[misc]
