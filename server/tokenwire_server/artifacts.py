@@ -82,10 +82,10 @@ def read_pinned(config: TokenizerConfig, max_bytes: int) -> bytes:
             f"manifest and lock disagree on {config.lock_fault}; run `tokenwire artifacts pull` if the manifest "
             "is right, and look at what changed before you commit the lock",
         )
-    data = _read(config.folder, config.file, max_bytes)
+    data = read_bounded(config.folder, config.file, max_bytes)
     if config.xz_sha256 is not None:
         _compare(data, config.xz_sha256, "compressed file")
-        data = _decompress(data, max_bytes)
+        data = decompress_xz(data, max_bytes)
     _compare(data, config.sha256, "artifact")
     return data
 
@@ -104,7 +104,7 @@ def read_golden(config: TokenizerConfig) -> Golden | None:
     """The golden vectors of the lock, equal to their pin; None where there are none. Raises `ProofError`."""
     if config.golden is None:
         return None
-    data = _read(config.folder, config.golden, golden.MAX_BYTES)
+    data = read_bounded(config.folder, config.golden, golden.MAX_BYTES)
     if config.golden_sha256 is not None:
         _compare(data, config.golden_sha256, "file of golden vectors")
     try:
@@ -131,7 +131,8 @@ def check_golden(config: TokenizerConfig, vectors: Golden, encoder: Encoder) -> 
     )
 
 
-def _read(folder: Path, name: str, max_bytes: int) -> bytes:
+def read_bounded(folder: Path, name: str, max_bytes: int) -> bytes:
+    """The bytes of a regular file in `folder`, at most `max_bytes`. Raises `ProofError`."""
     try:
         root = folder.resolve(strict=True)
         path = (root / name).resolve(strict=True)
@@ -163,7 +164,8 @@ def _compare(data: bytes, pin: str, what: str) -> None:
         )
 
 
-def _decompress(data: bytes, max_bytes: int) -> bytes:
+def decompress_xz(data: bytes, max_bytes: int) -> bytes:
+    """What an xz file holds, at most `max_bytes`. Raises `ProofError`."""
     decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
     try:
         plain = decompressor.decompress(data, max_length=max_bytes + 1)

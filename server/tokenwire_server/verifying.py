@@ -1,0 +1,285 @@
+"""Verifying: re-proves offline what a deployment serves, and goes deeper than a load does.
+
+A load holds a tokenizer to its pin, its digest and its golden vectors. Here also the lock is held to the manifest,
+offsets must tile each golden text, the slow twin must give the same ids on a sample, and on request the reference
+library encodes all golden texts anew. Nothing is written, and nothing touches the network. All faults are collected,
+each with a reason: those of `artifacts.ProofError` and of `REASONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from tokenwire_core import Encoder
+from tokenwire_core.errors import TokenizerError
+from tokenwire_core.reference import ReferenceEncoder
+
+from tokenwire_server import artifacts, lockfile, reference_library
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.golden import Golden, Vector
+from tokenwire_server.lockfile import LockedTokenizer
+from tokenwire_server.manifest import TokenizerConfig
+from tokenwire_server.reference_library import ReferenceFailedError
+
+REASONS = MappingProxyType(
+    {
+        "BAD_CONFIG": "the manifest or its lock cannot be read",
+        "NOT_LOCKED": "the lock does not have the tokenizer, or not all of what it should say of it",
+        "STALE_LOCK": "the lock has a tokenizer that the manifest has not",
+        "SIZE_MISMATCH": "the file has another size than the lock says",
+        "PROOF_MISMATCH": "the lock names another reference library than the golden vectors do",
+        "TWIN_MISMATCH": "the slow twin gives other ids",
+        "OFFSETS_MISMATCH": "the offsets do not tile a text",
+        "REFERENCE_MISSING": "the reference library of the format is not installed",
+        "REFERENCE_MISMATCH": "the reference library gives other ids",
+        "UNPROVEN": "no reference library stands behind the ids, and proof is required",
+    }
+)
+"""Each reason beside those of a load, with its meaning."""
+
+PROVEN, UNPROVEN, ACCEPTED = "proven", "unproven", "accepted"
+
+_TWIN_TEXTS = 64
+_TWIN_TEXT_BYTES = 2048
+"""The twin is quadratic in the longest piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault: its reason, and what came, the bound and what to do."""
+
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found of one tokenizer.
+
+    `proof` is `proven` (golden vectors made by `proven_by` hold), `unproven` (there are none, or they were made
+    without a reference library), `accepted` (the ids changed, and the manifest accepts the new ones), or empty where
+    the golden vectors could not be held against it. `reference` is the installed library that encoded the golden
+    texts anew.
+    """
+
+    name: str
+    format: str
+    digest: str = ""
+    proof: str = ""
+    proven_by: str = ""
+    n_vectors: int = 0
+    reference: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    encoder: Encoder | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    def add(self, reason: str, message: str) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(reason, message))
+
+    def fields(self) -> dict[str, Any]:
+        """Everything but the encoder, for JSON."""
+        return {
+            "name": self.name,
+            "ok": self.ok,
+            "format": self.format,
+            "digest": self.digest,
+            "proof": self.proof,
+            "proven_by": self.proven_by,
+            "n_vectors": self.n_vectors,
+            "reference": self.reference,
+            "findings": [{"reason": item.reason, "message": item.message} for item in self.findings],
+            "notes": list(self.notes),
+        }
+
+
+def verify(
+    config: TokenizerConfig, max_bytes: int, *, with_reference: bool = False, require_proof: bool = False
+) -> Verdict:
+    """Prove one tokenizer, with what its lock says of it (`lockfile.apply`).
+
+    `max_bytes` bounds the artifact. Takes the time of one load and some hundred texts of the slow twin.
+    """
+    verdict = Verdict(config.name, config.format)
+    lock = lockfile.read(config.folder)
+    locked = None if lock is None else lock.tokenizers.get(config.name)
+    _check_locked(verdict, config, locked)
+    with _noting(verdict):
+        data = artifacts.read_pinned(config, max_bytes)
+        _check_size(verdict, config)
+        verdict.encoder = artifacts.load(config, data)
+        verdict.digest = verdict.encoder.digest
+        _check_ids(verdict, config, verdict.encoder)
+        if with_reference:
+            _check_reference(verdict, config, data, verdict.encoder)
+    if require_proof and not verdict.findings and verdict.proof != PROVEN:
+        verdict.add(
+            "UNPROVEN",
+            f"the ids are {verdict.proof}, not proven, and --require-proof asks for it; make golden vectors with the "
+            "reference library: install tokenwire-server[reference], then run `tokenwire artifacts prove`",
+        )
+    return verdict
+
+
+def stale_entries(lock_names: Iterable[str], tokenizers: Iterable[TokenizerConfig]) -> list[Finding]:
+    """A finding for each tokenizer of a lock that the manifest no longer has."""
+    known = {item.name for item in tokenizers}
+    return [
+        Finding(
+            "STALE_LOCK",
+            f"the lock has {name}, the manifest has not; run `tokenwire artifacts pull`, which removes it, "
+            "or put its table back",
+        )
+        for name in lock_names
+        if name not in known
+    ]
+
+
+@contextmanager
+def _noting(verdict: Verdict) -> Iterator[None]:
+    """A `ProofError` within becomes a finding."""
+    try:
+        yield
+    except ProofError as error:
+        verdict.add(error.reason, str(error))
+
+
+def _check_locked(verdict: Verdict, config: TokenizerConfig, locked: LockedTokenizer | None) -> None:
+    if locked is None:
+        verdict.add("NOT_LOCKED", f"{lockfile.NAME} does not have it; run `tokenwire artifacts pull`")
+    elif not config.lock_fault and locked.golden and not locked.golden_sha256:
+        verdict.add(
+            "NOT_LOCKED",
+            "the lock names golden vectors without their sha256; run `tokenwire artifacts prove`",
+        )
+
+
+def _check_size(verdict: Verdict, config: TokenizerConfig) -> None:
+    """After the hash held: the sizes can differ only where somebody wrote into the lock."""
+    size_bytes = (config.folder / config.file).stat().st_size
+    if config.size_bytes is not None and size_bytes != config.size_bytes:
+        verdict.add(
+            "SIZE_MISMATCH",
+            f"{config.file} has {size_bytes} bytes, the lock says {config.size_bytes}; restore the lock, "
+            "or run `tokenwire artifacts pull`",
+        )
+
+
+def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> None:
+    """The digest, and everything the golden vectors can tell."""
+    with _noting(verdict):
+        artifacts.check_digest(config, encoder)
+        if config.digest is None:
+            verdict.add("NOT_LOCKED", "the lock has no digest of it; run `tokenwire artifacts pull`")
+    with _noting(verdict):
+        vectors = artifacts.read_golden(config)
+        if vectors is None:
+            verdict.proof = UNPROVEN
+            verdict.notes.append("there are no golden vectors; `tokenwire artifacts prove` makes them")
+            return
+        verdict.n_vectors = len(vectors.vectors)
+        verdict.proven_by = vectors.made_by
+        if vectors.made_by != config.proven_by:
+            verdict.add(
+                "PROOF_MISMATCH",
+                f"the golden vectors were made by {vectors.made_by or 'the slow twin'}, the lock says "
+                f"{config.proven_by or 'the slow twin'}; run `tokenwire artifacts prove`",
+            )
+        _check_twin(verdict, encoder, vectors)
+        _check_offsets(verdict, encoder, vectors)
+        if artifacts.check_golden(config, vectors, encoder):
+            verdict.proof = ACCEPTED
+            verdict.notes.append("the ids are not those of the golden vectors; accept_ids accepts them")
+            return
+        verdict.proof = PROVEN if vectors.made_by else UNPROVEN
+        if config.accept_ids is not None:
+            verdict.notes.append("the golden vectors hold: accept_ids is not needed any more")
+
+
+def _check_twin(verdict: Verdict, encoder: Encoder, vectors: Golden) -> None:
+    twin = ReferenceEncoder(encoder.spec)
+    short = [item for item in vectors.vectors if len(item.text.encode()) <= _TWIN_TEXT_BYTES]
+    sample = short[:: -(-len(short) // _TWIN_TEXTS) or 1]
+    wrong = [item for item in sample if _ids(twin, item) != _ids(encoder, item)]
+    if wrong:
+        verdict.add(
+            "TWIN_MISMATCH",
+            f"the slow twin gives other ids for {len(wrong)} of {len(sample)} golden texts, the first is number "
+            f"{vectors.vectors.index(wrong[0])}: this version is broken on this machine; do not serve with it",
+        )
+
+
+def _check_offsets(verdict: Verdict, encoder: Encoder, vectors: Golden) -> None:
+    wrong = [index for index, item in enumerate(vectors.vectors) if not _tiles(encoder, item)]
+    if wrong:
+        verdict.add(
+            "OFFSETS_MISMATCH",
+            f"the byte offsets do not tile {len(wrong)} of {len(vectors.vectors)} golden texts, the first is number "
+            f"{wrong[0]}: this version is broken on this machine; do not serve with it",
+        )
+
+
+def _check_reference(verdict: Verdict, config: TokenizerConfig, data: bytes, encoder: Encoder) -> None:
+    """Encode the golden texts anew with the library that is installed, whatever its version."""
+    with _noting(verdict):
+        vectors = artifacts.read_golden(config)
+        if vectors is None:
+            return  # Said already: there are no golden vectors.
+        try:
+            library = reference_library.installed(
+                data, config.format, pattern=config.pattern, special_tokens=config.special_tokens
+            )
+            if library is None:
+                name = reference_library.LIBRARIES[config.format]
+                verdict.add(
+                    "REFERENCE_MISSING", f"{name} is not installed; install tokenwire-server[reference]"
+                )
+                return
+            verdict.reference = library.name
+            wrong = [
+                index
+                for index, item in enumerate(vectors.vectors)
+                if library.encode(item.text, item.special) != _ids(encoder, item)
+            ]
+        except ReferenceFailedError as error:
+            verdict.add("REFERENCE_MISMATCH", str(error))
+            return
+    if wrong:
+        verdict.add(
+            "REFERENCE_MISMATCH",
+            f"{library.name} gives other ids for {len(wrong)} of {verdict.n_vectors} golden texts, the first is number "
+            f"{wrong[0]}; the golden vectors were made by {verdict.proven_by or 'the slow twin'}. Find out which of "
+            "them changed before you serve",
+        )
+
+
+def _ids(encoder: Encoder | ReferenceEncoder, item: Vector) -> Sequence[int]:
+    policy: Any = "allow" if item.special else "text"
+    try:
+        encoded = encoder.encode(item.text, special=policy)
+    except TokenizerError:
+        return [-1]
+    return encoded if isinstance(encoded, list) else encoded.ids
+
+
+def _tiles(encoder: Encoder, item: Vector) -> bool:
+    """Whether the tokens' spans lie edge to edge over the whole text, each over the token's own bytes."""
+    policy: Any = "allow" if item.special else "text"
+    try:
+        encoding = encoder.encode(item.text, special=policy)
+    except TokenizerError:
+        return False
+    utf8, at = item.text.encode(), 0
+    for (start, end), piece in zip(encoding.offsets("byte"), encoding.token_bytes(), strict=True):
+        if start != at or utf8[start:end] != piece:
+            return False
+        at = end
+    return at == len(utf8)
