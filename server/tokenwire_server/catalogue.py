@@ -60,7 +60,7 @@ class Catalogue:
         self._suggested = (
             *self._names.exact,
             *(f"{prefix}..." for prefix in self._names.prefixes),
-            *(name for name, needed in models.known_models().items() if self._holder(needed) is not None),
+            *(name for name, needed in models.KNOWN_MODELS.items() if self._holder(needed) is not None),
         )
         self._regex_names: set[str] = set()
         self._listeners: list[Callable[[], None]] = []
@@ -187,13 +187,21 @@ class Catalogue:
             what = f"the tokenizer {' or '.join(sorted(models.names_of(needed)))}"
             if name != needed:
                 what = f"the model {shown} needs {what}, which"
-            remedy = f'embedded = ["{needed}"]' if needed in embedded.NAMES else "a [[tokenizer]] table"
+            remedy = (
+                f'embedded = ["{needed}"]'
+                if needed in embedded.NAMES
+                else "a [[tokenizer]] with this name or alias"
+            )
             return Fault(
                 "TOKENIZER_NOT_LOADED",
                 f"{what} is not configured here; add it to the configuration: {remedy}",
                 {"needs": needed},
             )
-        near = difflib.get_close_matches(name[:64], self._suggested) or list(self._entries)[:8]
+        near = (
+            difflib.get_close_matches(name[:64], self._suggested)
+            or difflib.get_close_matches(models.without_gateway(name)[:64], self._suggested)
+            or list(self._entries)[:8]
+        )
         listed = ", ".join(near)
         if models.is_unpublished(name):
             what = f"no tokenizer of the model {shown} is published, so only its provider can count for it"

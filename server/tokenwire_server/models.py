@@ -10,18 +10,17 @@ slash before it, `model` is an exact name or begins with a listed prefix. Exact 
 longer prefix before a shorter one. Case and blanks count. A name that is not put together like this is unknown,
 and is never answered by some default.
 
-A look-up costs a few us: the name is hashed and one short slice taken for each length a prefix has, and no more
-for a long name than reading it.
+A look-up costs 1 to 4 us, and for a long name the time to read it a few times: names come from callers.
 """
 
 from __future__ import annotations
 
-import functools
+import bisect
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 _TWINS = (frozenset({"gpt2", "r50k_base"}),)
 """Tokenizers with two names: their ids are the same for every text."""
@@ -33,18 +32,29 @@ class Names:
     def __init__(self, exact: Mapping[str, str], prefixes: Mapping[str, str]) -> None:
         self.exact = dict(exact)
         self.prefixes = dict(prefixes)
-        self._lengths = sorted({len(prefix) for prefix in prefixes}, reverse=True)
+        self._sorted = sorted(prefixes)
+        self._shorter: dict[str, str | None] = {}
+        """For each prefix, the longest other one it begins with."""
+        for prefix in self._sorted:
+            self._shorter[prefix] = self._longest(prefix, len(self._shorter))
 
     def longest_prefix(self, name: str) -> str | None:
-        """The longest of the prefixes `name` begins with. One slice and one look-up for each length there is."""
-        for length in self._lengths:
-            if (start := name[:length]) in self.prefixes:
-                return start
-        return None
+        """The longest of the prefixes `name` begins with: O(log n) comparisons, and one for each that is in another."""
+        return self._longest(name, bisect.bisect_right(self._sorted, name))
+
+    def _longest(self, name: str, n_before: int) -> str | None:
+        """Looks among the first `n_before` prefixes, those up to `name` in order.
+
+        All strings between a prefix of `name` and `name` begin with that prefix, so the nearest one before `name`
+        is the longest, or begins with it.
+        """
+        near = self._sorted[n_before - 1] if n_before else None
+        while near is not None and not name.startswith(near):
+            near = self._shorter[near]
+        return near
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A name the table knows: the tokenizer it means, and how much of the name decided that.
 
     `n_prefix` is the number of characters up to the end of the prefix (gateway and vendor included), or None for
@@ -55,43 +65,6 @@ class Match:
     n_prefix: int | None
 
 
-class _Table:
-    """`data/models.toml` with the vendors written out before their names."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        vendors = document["vendors"]
-        self._gateways = Names({}, dict.fromkeys(document["gateways"], ""))
-        self._variants = frozenset(document["variants"])
-        rows = document["tokenizer"]
-        self.models = {model: row["name"] for row in rows for model in row["models"]}
-        self._known = Names(
-            {row["name"]: row["name"] for row in rows} | _written_out(rows, "models", vendors),
-            _written_out(rows, "model_prefixes", vendors),
-        )
-        self._unpublished = Names({}, _written_out(document["unpublished"], "model_prefixes", vendors))
-
-    def find(self, name: str) -> Match | None:
-        bare = name[self._n_gateway(name) :]
-        for whole in (name, bare):  # `openai/` is a gateway and a vendor.
-            exact = self._known.exact.get(whole) or self._known.exact.get(self._plain(whole))
-            if exact is not None:
-                return Match(exact, None)
-        if (prefix := self._known.longest_prefix(bare)) is not None:
-            return Match(self._known.prefixes[prefix], len(name) - len(bare) + len(prefix))
-        return None
-
-    def is_unpublished(self, name: str) -> bool:
-        return self._unpublished.longest_prefix(name[self._n_gateway(name) :]) is not None
-
-    def _n_gateway(self, name: str) -> int:
-        return len(self._gateways.longest_prefix(name) or "")
-
-    def _plain(self, name: str) -> str:
-        """`name` without the variant at its end."""
-        model, colon, variant = name.rpartition(":")
-        return model if "/" in model and colon + variant in self._variants else name
-
-
 def _written_out(
     rows: Iterable[Mapping[str, Any]], key: str, vendors: Mapping[str, list[str]]
 ) -> dict[str, str]:
@@ -99,19 +72,43 @@ def _written_out(
     return {
         before + name: row.get("name", "")
         for row in rows
-        for before in ("", *vendors.get(row.get("vendor", ""), ()))
+        for before in ("", *(vendors[row["vendor"]] if "vendor" in row else ()))
         for name in row.get(key, ())
     }
 
 
-@functools.cache
-def _table() -> _Table:
-    return _Table(tomllib.loads((Path(__file__).parent / "data" / "models.toml").read_text("utf-8")))
+_TABLE = tomllib.loads((Path(__file__).parent / "data" / "models.toml").read_text("utf-8"))
+_GATEWAYS = Names({}, dict.fromkeys(_TABLE["gateways"], ""))
+_VARIANTS = frozenset(_TABLE["variants"])
+_MODELS = Names(
+    _written_out(_TABLE["tokenizer"], "models", _TABLE["vendors"]),
+    _written_out(_TABLE["tokenizer"], "model_prefixes", _TABLE["vendors"]),
+)
+_UNPUBLISHED = Names({}, _written_out(_TABLE["unpublished"], "model_prefixes", _TABLE["vendors"]))
+_TOKENIZERS = {row["name"]: row["name"] for row in _TABLE["tokenizer"]}
+_AS_SENT = _TOKENIZERS | _MODELS.exact
+
+KNOWN_MODELS: Mapping[str, str] = MappingProxyType(
+    {model: row["name"] for row in _TABLE["tokenizer"] for model in row["models"]}
+)
+"""The exact model names without gateway and vendor, with their tokenizers: for suggestions."""
 
 
 def match(name: str) -> Match | None:
     """What `name`, of a model or of a public tokenizer itself, means; None for one that is not in the table."""
-    return _table().find(name)
+    if (found := _AS_SENT.get(name)) is not None:
+        return Match(found, None)
+    bare = without_gateway(name)
+    for exact in (
+        bare,
+        _without_variant(name),
+        _without_variant(bare),
+    ):  # `openai/` is a gateway and a vendor.
+        if (found := _MODELS.exact.get(exact)) is not None:
+            return Match(found, None)
+    if (prefix := _MODELS.longest_prefix(bare)) is not None:
+        return Match(_MODELS.prefixes[prefix], len(name) - len(bare) + len(prefix))
+    return None
 
 
 def tokenizer_of(name: str) -> str | None:
@@ -121,13 +118,18 @@ def tokenizer_of(name: str) -> str | None:
 
 
 def is_unpublished(name: str) -> bool:
-    """Whether `name` is a model known to have no public tokenizer. Models with one may be among them: ask first."""
-    return _table().is_unpublished(name)
+    """Whether `name`, which `match` does not know, is a model known to have no public tokenizer."""
+    return _UNPUBLISHED.longest_prefix(without_gateway(name)) is not None
 
 
-def known_models() -> Mapping[str, str]:
-    """The exact model names without gateway and vendor, with their tokenizers: for suggestions."""
-    return _table().models
+def without_gateway(name: str) -> str:
+    """`name` without the gateway it begins with, if any."""
+    return name[len(_GATEWAYS.longest_prefix(name) or "") :]
+
+
+def _without_variant(name: str) -> str:
+    model, colon, variant = name.rpartition(":")
+    return model if "/" in model and colon + variant in _VARIANTS else name
 
 
 def names_of(tokenizer: str) -> frozenset[str]:

@@ -114,6 +114,7 @@ def test_models_of_the_deployment_are_suggested(own_names: tuple[TokenizerConfig
     """A name near a model or a prefix of the configuration is answered with it."""
     catalogue = Catalogue(own_names, PROVE)
     assert "acme-1" in fault_of(catalogue, "acme1").metadata["known"].split(", ")
+    assert "acme-1" in fault_of(catalogue, "openrouter/acme-2").metadata["known"].split(", ")
     assert "ft:acme-..." in fault_of(catalogue, "ft:acme").metadata["known"].split(", ")
 
 

@@ -10,6 +10,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenwire_server import models
 
 if TYPE_CHECKING:
@@ -51,22 +53,42 @@ def test_a_model_without_a_public_tokenizer_is_known_as_one(name: str) -> None:
     assert models.is_unpublished(name)
 
 
+def test_the_table_says_each_thing_once() -> None:
+    """No name, prefix, gateway or variant stands twice in the data, and each row says what it rests on."""
+    table = tomllib.loads((Path(models.__file__).parent / "data" / "models.toml").read_text("utf-8"))
+    rows = [*table["tokenizer"], *table["unpublished"]]
+    assert all(row["rests_on"] for row in rows)
+    for key in ("models", "model_prefixes"):
+        names = [name for row in rows for name in row.get(key, [])]
+        assert len(names) == len(set(names))
+    for part in (table["gateways"], table["variants"], *table["vendors"].values()):
+        assert len(part) == len(set(part))
+
+
 def test_the_test_table_has_each_tokenizer_and_no_name_twice() -> None:
     """Every tokenizer of the table is met by the names above, which are distinct."""
-    assert set(NAMES) == set(models.known_models().values())
+    assert set(NAMES) == set(models.KNOWN_MODELS.values())
     names = [*(name for name, _ in KNOWN), *UNPUBLISHED, *UNKNOWN]
     assert len(names) == len(set(names))
 
 
+def test_each_tokenizer_is_documented() -> None:
+    """The names a deployment can give to its tokenizers, so that models find them, stand in the documentation."""
+    text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    section = text[text.index("## Model names") :]
+    assert [name for name in NAMES if f"`{name}`" not in section] == []
+
+
 def test_a_tokenizer_is_known_by_its_own_name() -> None:
-    """The name of a public tokenizer means that tokenizer, so that no model may take it."""
+    """The name of a public tokenizer means that tokenizer, so that nothing else may take it; it has no gateway."""
     for tokenizer in NAMES:
         assert models.match(tokenizer) == models.Match(tokenizer, None)
+    assert models.match("azure/o200k_base") is None
 
 
 def test_exact_names_and_prefixes_never_disagree() -> None:
     """What begins with a whole exact name is not given to another tokenizer by a shorter prefix."""
-    for name, tokenizer in models.known_models().items():
+    for name, tokenizer in models.KNOWN_MODELS.items():
         found = models.match(name + "\0")
         assert found is None or found.tokenizer == tokenizer, name
 
@@ -98,6 +120,15 @@ def test_a_name_both_tables_know_has_one_tokenizer_but_for_fine_tuned_models() -
         except KeyError:
             continue
         assert theirs == tokenizer or (name.startswith("ft:gpt-4.1") and theirs == "cl100k_base"), name
+
+
+@given(st.lists(st.text("ab/", min_size=1, max_size=6), max_size=12), st.text("ab/", max_size=9))
+def test_the_longest_prefix_is_found(prefixes: list[str], name: str) -> None:
+    """The sorted look-up gives what trying every prefix gives."""
+    tried = [prefix for prefix in prefixes if name.startswith(prefix)]
+    assert models.Names({}, dict.fromkeys(prefixes, "")).longest_prefix(name) == max(
+        tried, key=len, default=None
+    )
 
 
 def work(call: Callable[[], object]) -> int:
