@@ -93,6 +93,16 @@ def test_exact_names_and_prefixes_never_disagree() -> None:
         assert found is None or found.tokenizer == tokenizer, name
 
 
+def test_no_prefix_that_means_nothing_takes_a_known_name() -> None:
+    """Of a known name, each beginning that is not known itself is shorter than what the table knows it by."""
+    for name, _ in KNOWN:
+        found = models.match(name)
+        assert found is not None
+        for length in range(2, len(name) + 1):
+            if models.match(name[:length]) is None:
+                assert found.n_prefix is None or length < found.n_prefix, name[:length]
+
+
 def test_every_exact_name_of_the_reference_agrees() -> None:
     """Each exact name of tiktoken's table gives the tokenizer it has there."""
     reference = pytest.importorskip("tiktoken.model")
