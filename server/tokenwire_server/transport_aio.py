@@ -4,7 +4,8 @@ No call holds a thread while its message has not come: `grpc.aio` waits by event
 whose body never arrives cost memory and nothing else. Requests below the inline limit are worked off on the
 event loop, larger ones and those that may run long by a small pool of threads whose work releases the GIL.
 A stream is worked off by the pool too, one message at a time, the next not before the last went into the socket;
-a reader that is too slow loses its place.
+a reader that is too slow loses its place. One that does not even read the status it then gets keeps a message in
+C-core until its connection counts as idle.
 C-core refuses messages somewhat over our limit by itself, with the same status code but no reason; the
 margin lets the guard answer the honest mistakes.
 """
@@ -34,7 +35,6 @@ SOCKET_NAME = "tokenwire.sock"
 DETAILS_KEY = "grpc-status-details-bin"
 _MARGIN_BYTES = MIB  # How far over the message limit a request still gets an answer with a reason.
 _MAX_SOCKET_PATH_BYTES = 107
-_LAST_WORD_S = 5.0  # How long a reader that was too slow has to take the status before its stream is cut off.
 _STATUS_OF_CODE = {code.value[0]: code for code in grpc.StatusCode}
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -155,7 +155,7 @@ class AioTransport:
                     "from the bytes that came",
                     retry_after_s=OVERLOAD_RETRY_S,
                 )
-                await _abort_slow(context, guard.refuse(fault))
+                await abort(context, guard.refuse(fault))
             except Fault as fault:
                 await abort(context, fault)
             except CallCancelled:
@@ -220,15 +220,6 @@ async def abort(context: Context, fault: Fault) -> NoReturn:
         fault.message,
         ((DETAILS_KEY, fault.status().SerializeToString()),),
     )
-
-
-async def _abort_slow(context: Context, fault: Fault) -> NoReturn:
-    """`abort` for a reader that may read nothing at all, not even the status: then its stream is cut off."""
-    try:
-        async with asyncio.timeout(_LAST_WORD_S):
-            await abort(context, fault)
-    except TimeoutError:
-        raise asyncio.CancelledError from None
 
 
 def channel_options(limits: Limits) -> list[tuple[str, int]]:

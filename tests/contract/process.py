@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from email.message import Message as Headers
 from typing import Any, NamedTuple, TypeVar
 
@@ -114,6 +114,20 @@ class Service:
             return response.FromString(self.start_call(method, request).result())
         except grpc.RpcError as error:
             raise Refused(error) from None
+
+    def stream(
+        self, method: str, request: Message | bytes, response: type[ResponseT]
+    ) -> Generator[ResponseT, None, None]:
+        """The responses as they come; ends in `Refused` where the service refuses. Closing it cancels the call."""
+        data = request if isinstance(request, bytes) else request.SerializeToString()
+        call: Any = self.channel.unary_stream(SERVICE + method, None, None)(data, timeout=PATIENCE_S)
+        try:
+            for message in call:
+                yield response.FromString(message)
+        except grpc.RpcError as error:
+            raise Refused(error) from None
+        finally:
+            call.cancel()
 
     def ask_page(self, method: str, path: str) -> PageAnswer:
         """What the HTTP port answers to a method on a page."""

@@ -1,4 +1,4 @@
-"""HTTP/2 frames by hand, for what no well-behaved client sends: calls whose body never comes."""
+"""HTTP/2 frames by hand, for what no well-behaved client does: calls whose body never comes, replies never read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from types import TracebackType
 from tests.contract.process import PATIENCE_S
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_HEADERS, _SETTINGS, _PING = 1, 4, 6
-_ACK = 1
+_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
+_ACK = _END_STREAM = 1
 _END_HEADERS = 4
+WINDOW_BYTES = 65_535
+"""What a server may send on a connection before it is allowed more."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -36,7 +38,7 @@ def header_block(path: str) -> bytes:
 
 
 class Connection:
-    """One connection that opens calls and sends nothing more."""
+    """One connection that does what it is told and nothing more: it allows no more bytes and answers no ping."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -59,8 +61,42 @@ class Connection:
         opened = b"".join(frame(_HEADERS, _END_HEADERS, 1 + 2 * index, block) for index in range(n_calls))
         self._socket.sendall(opened + frame(_PING, 0, 0, b"all sent"))
         while True:
-            head = self._file.read(9)
-            assert len(head) == 9, "the server closed the connection"
-            payload = self._file.read(int.from_bytes(head[:3], "big"))
-            if (head[3], head[4] & _ACK, payload) == (_PING, _ACK, b"all sent"):
+            kind, flags, payload = self._read_frame()
+            if (kind, flags & _ACK, payload) == (_PING, _ACK, b"all sent"):
                 return
+
+    def call(self, path: str, message: bytes) -> None:
+        """Make one whole call, the only one of this connection."""
+        prefixed = b"\0" + struct.pack(">I", len(message)) + message
+        self._socket.sendall(
+            frame(_HEADERS, _END_HEADERS, 1, header_block(path)) + frame(_DATA, _END_STREAM, 1, prefixed)
+        )
+
+    def allow(self, n_bytes: int) -> None:
+        """Let the server send so many bytes more."""
+        increment = struct.pack(">I", n_bytes)
+        self._socket.sendall(frame(_WINDOW_UPDATE, 0, 0, increment) + frame(_WINDOW_UPDATE, 0, 1, increment))
+
+    def read(self, n_bytes: int) -> bytes:
+        """At least so many bytes of the call's reply, messages with their prefixes."""
+        data = b""
+        while len(data) < n_bytes:
+            kind, _, payload = self._read_frame()
+            assert kind != _RESET, "the server reset the call"
+            data += payload if kind == _DATA else b""
+        return data
+
+    def read_to_end(self) -> bytes:
+        """The rest of the call's reply, up to its status."""
+        data = b""
+        while True:
+            kind, flags, payload = self._read_frame()
+            assert kind != _RESET, "the server reset the call"
+            data += payload if kind == _DATA else b""
+            if kind == _HEADERS and flags & _END_STREAM:
+                return data
+
+    def _read_frame(self) -> tuple[int, int, bytes]:
+        head = self._file.read(9)
+        assert len(head) == 9, "the server closed the connection"
+        return head[3], head[4], self._file.read(int.from_bytes(head[:3], "big"))

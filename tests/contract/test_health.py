@@ -120,4 +120,5 @@ def test_reflection_lists_the_service_and_describes_it(service: Service) -> None
         "Truncate",
         "ListTokenizers",
         "GetTokenizer",
+        "GetArtifact",
     ]
