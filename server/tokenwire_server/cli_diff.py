@@ -84,10 +84,7 @@ def _number(text: str) -> int:
 def _run(options: argparse.Namespace) -> int:
     try:
         found = deployment.read(options.config, allow_embedded=True)
-        a, b = (
-            diff_sides.open_side(name, found, options.special, options.jobs)
-            for name in (options.a, options.b)
-        )
+        a, b = (diff_sides.open_side(name, found, options.special) for name in (options.a, options.b))
         printer = _Json(options.show_text) if options.json else _Human(options.show, options.show_text)
         between = diff_sides.differences(a.description, b.description)
         printer.tokenizers(a.description, b.description, between)
