@@ -35,7 +35,9 @@ def locate(source: HubSource) -> Located:
         )
     check_encrypted(endpoint, "HF_ENDPOINT")
     path = f"{quote(source.repo)}/resolve/{quote(source.revision, safe='')}/{quote(source.file)}"
+    ca = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
     access = Access(
+        ca=Path(ca).expanduser() if ca else None,
         authorization=_token() or endpoint.authorization,
         allow_plain_http=endpoint.scheme == "http",
     )

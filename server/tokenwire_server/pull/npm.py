@@ -257,10 +257,10 @@ def _client_cert(key: str | None, settings: NpmSettings) -> Path | None:
 
 
 def _proxy(address: Address, settings: NpmSettings) -> str | None:
-    """npm's proxy for the address, None where it has none or `noproxy` has the host."""
+    """npm's proxy for the address, None where it has none, and an empty one where `noproxy` has the host."""
     for entry in (settings.get("noproxy") or "").split(","):
         suffix = entry.strip().lower().lstrip(".")
         if suffix and (address.host == suffix or address.host.endswith("." + suffix)):
-            return None
+            return ""
     proxy = settings.get("proxy")
     return (settings.get("https-proxy") or proxy) if address.scheme == "https" else proxy

@@ -52,8 +52,8 @@ def read() -> PipSettings:
     return PipSettings(
         index_urls=() if _is_true(values, "no-index") else tuple(dict.fromkeys(indexes)),
         find_links=tuple(dict.fromkeys(values.get("find-links", "").split())),
-        cert=_existing(values, "cert"),
-        client_cert=_existing(values, "client-cert"),
+        cert=_existing(values.get("cert"), "pip's cert") or _requests_ca(),
+        client_cert=_existing(values.get("client-cert"), "pip's client-cert"),
         proxy=values.get("proxy"),
         trusted_hosts=tuple(host.lower() for host in values.get("trusted-host", "").split()),
     )
@@ -122,10 +122,18 @@ def _is_true(values: Mapping[str, str], key: str) -> bool:
     return value in _TRUE
 
 
-def _existing(values: Mapping[str, str], key: str) -> Path | None:
-    if key not in values:
+def _requests_ca() -> Path | None:
+    """The certificates that pip's HTTP library takes from the environment."""
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        if path := _existing(os.environ.get(name), name):
+            return path
+    return None
+
+
+def _existing(text: str | None, setting: str) -> Path | None:
+    if not text:
         return None
-    path = Path(values[key]).expanduser()
+    path = Path(text).expanduser()
     if not path.exists():
-        raise PullError("BAD_SETTING", f"pip's {key} is a path where nothing is; set it to a PEM file")
+        raise PullError("BAD_SETTING", f"{setting} is a path where nothing is; set it to a PEM file")
     return path

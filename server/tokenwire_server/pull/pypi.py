@@ -39,6 +39,7 @@ from tokenwire_server.pull.urls import Address, check_encrypted, check_given, re
 FetchSmall = Callable[[Remote, Bounds, int], bytes]
 """Gives the whole body of a remote of at most so many bytes; raises `PullError`."""
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -148,8 +149,10 @@ def _look(
 
 def _local_path(location: str) -> Path | None:
     """The path a location names, None for a URL of the network and for what is no path."""
+    if not _SCHEME.match(location):
+        return Path(location).expanduser()
     if not location.lower().startswith("file:"):
-        return None if "://" in location else Path(location).expanduser()
+        return None
     try:
         parts = urlsplit(location)
     except ValueError:
