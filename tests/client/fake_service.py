@@ -74,7 +74,10 @@ def count_bytes(request: pb.CountRequest, _context: grpc.ServicerContext) -> pb.
 
 @dataclass
 class FakeService:
-    """`script` is consumed one step a call; after it, `default` answers. Records what came."""
+    """`script` is consumed one step a call; after it, `default` answers. Records what came.
+
+    The step of a GetArtifact is a generator.
+    """
 
     address: str
     script: list[Step] = field(default_factory=list)
@@ -99,7 +102,12 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # it takes n
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
         method = details.method.rsplit("/", 1)[1]
-        return grpc.unary_unary_rpc_method_handler(
+        make = (
+            grpc.unary_stream_rpc_method_handler
+            if method == "GetArtifact"
+            else grpc.unary_unary_rpc_method_handler
+        )
+        return make(
             self._service.answer,
             request_deserializer=getattr(pb, f"{method}Request").FromString,
             response_serializer=lambda reply: reply.SerializeToString(),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from prometheus_client import CollectorRegistry
 from tokenwire_core.errors import IdOutOfRangeError
-from tokenwire_server.call import Call, CallCancelled, InputUsage
+from tokenwire_server.call import Call, CallCancelled, InputUsage, StreamMethod
 from tokenwire_server.errors import Fault
 from tokenwire_server.guard import Guard
 from tokenwire_server.limits import Limits
@@ -76,6 +77,35 @@ def test_a_ticket_is_given_back_once(guard: Guard, meter: Meter) -> None:
     assert not guard.wait_idle(0)
     tickets[1].release()
     assert guard.wait_idle(0)
+
+
+def test_what_a_stream_holds_counts_as_queued(guard: Guard, meter: Meter) -> None:
+    """Held bytes fill the queue to its bound, are refused over it, and are free with the ticket."""
+    ticket = guard.admit("get_artifact", 10, queued=True, stream=True)
+    ticket.hold(900)
+    ticket.hold(90)
+    with pytest.raises(Fault) as caught:
+        ticket.hold(1)
+    assert caught.value.reason == "OVERLOADED"
+    with pytest.raises(Fault) as caught:
+        ticket.hold(1001)
+    assert caught.value.reason == "MESSAGE_TOO_LARGE"
+    assert caught.value.metadata == {"limit": "1000", "got": "1001"}
+    assert value(meter.registry, "tokenwire_queue_bytes") == 1000
+    ticket.release()
+    assert value(meter.registry, "tokenwire_queue_bytes") == 0
+
+
+def test_streams_are_bounded_in_number(meter: Meter) -> None:
+    """The limit of streams concerns streams alone, and a released one makes room."""
+    guard = Guard(Limits(artifact_streams=2), meter)
+    tickets = [guard.admit("get_artifact", 1, queued=True, stream=True) for _ in range(2)]
+    with pytest.raises(Fault) as caught:
+        guard.admit("get_artifact", 1, queued=True, stream=True)
+    assert caught.value.reason == "OVERLOADED"
+    guard.admit("encode", 1, queued=True).release()
+    tickets[0].release()
+    guard.admit("get_artifact", 1, queued=True, stream=True).release()
 
 
 def test_draining_admits_nothing_and_waits_for_what_is_in_flight(guard: Guard) -> None:
@@ -163,3 +193,50 @@ def test_a_refused_call_adds_no_tokens(guard: Guard, meter: Meter) -> None:
     )
     assert tokens == 0
     assert value(meter.registry, "tokenwire_errors_total", reason="ID_OUT_OF_RANGE") == 1
+
+
+def test_a_stream_is_guarded_at_every_message(guard: Guard, meter: Meter) -> None:
+    """What comes before a fault is sent; the fault, a defect or a message over the limit ends the stream."""
+
+    def ending(last: Callable[[], bytes]) -> StreamMethod:
+        def method(_request: bytes, _call: Call) -> Iterator[bytes]:
+            yield b"first"
+            yield last()
+
+        return method
+
+    def broken() -> bytes:
+        raise ZeroDivisionError("secret text")
+
+    def refusing() -> bytes:
+        raise IdOutOfRangeError(0, 10)
+
+    for last, reason in (
+        (broken, "INTERNAL"),
+        (refusing, "ID_OUT_OF_RANGE"),
+        (lambda: bytes(1001), "MESSAGE_TOO_LARGE"),
+    ):
+        messages = guard.stream(ending(last), b"", call())
+        assert next(messages) == b"first"
+        with pytest.raises(Fault) as caught:
+            next(messages)
+        assert caught.value.reason == reason
+        assert "secret" not in caught.value.message
+        assert value(meter.registry, "tokenwire_errors_total", reason=reason) == 1
+    assert list(guard.stream(ending(lambda: bytes(1000)), b"", call())) == [b"first", bytes(1000)]
+
+
+def test_a_stream_past_its_deadline_does_not_start(guard: Guard) -> None:
+    """Neither is anything made before the first message is asked for."""
+    reached: list[bytes] = []
+
+    def method(request: bytes, _call: Call) -> Iterator[bytes]:
+        reached.append(request)
+        yield b""
+
+    messages = guard.stream(method, b"x", call(deadline_s=time.monotonic()))
+    with pytest.raises(Fault) as caught:
+        next(messages)
+    assert caught.value.reason == "DEADLINE_EXCEEDED"
+    guard.stream(method, b"x", call()).close()
+    assert reached == []
