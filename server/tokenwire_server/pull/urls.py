@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import ipaddress
 import re
+import socket
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -57,7 +59,7 @@ def read_address(text: str) -> Address | None:
         parts = urlsplit(quote(text.strip(), safe=_PUNCTUATION, errors="replace"))
         port = parts.port
         host = parts.hostname or ""
-        if ":" in host:
+        if ":" in host and "%" not in host:
             ipaddress.IPv6Address(host)
         elif not _HOST.fullmatch(host):
             return None
@@ -87,18 +89,24 @@ def header_value(scheme: str, secret: str, setting: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether the host by its spelling is this machine."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    ip = _ip(host)
+    return host == "localhost" if ip is None else ip.is_loopback
 
 
 def is_private(host: str) -> bool:
     """Whether the host by its spelling is this machine or an address of a private network."""
-    try:
-        return host == "localhost" or not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
+    ip = _ip(host)
+    return f".{host.rstrip('.')}".endswith(".localhost") if ip is None else not ip.is_global
+
+
+def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, IPv4 in any spelling the system takes (`127.1`, `0x7f000001`, `::ffff:7f00:1`)."""
+    with contextlib.suppress(ValueError):
+        ip = ipaddress.ip_address(host)
+        return (ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None) or ip
+    with contextlib.suppress(OSError):
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    return None
 
 
 def check_encrypted(address: Address, setting: str, trusted: Collection[str] = ()) -> None:
