@@ -9,19 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import deployment, lockfile
+from tokenwire_server import cli_add, deployment, lockfile
+from tokenwire_server.cli_progress import Progress
 from tokenwire_server.manifest import TokenizerConfig
 
 if TYPE_CHECKING:
     from tokenwire_server.pull.run import Outcome
 
-_EVERY_S = 0.2
-
-Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def add_artifacts_commands(commands: Subparsers) -> None:
@@ -35,6 +32,7 @@ def add_artifacts_commands(commands: Subparsers) -> None:
     listing = _add(artifacts, "list", "what the manifest names, what is on disk and what it is proven by")
     listing.add_argument("--long", action="store_true", help="also sources, pins, patterns and tokens")
     listing.set_defaults(run=_list)
+    cli_add.add_commands(artifacts)
     pull = _add(artifacts, "pull", "fetch what is missing, checked against its pin, and write tokenwire.lock")
     pull.add_argument("names", nargs="*", metavar="NAME", help="only these tokenizers")
     pull.add_argument("--frozen", action="store_true", help="fail where tokenwire.lock would change")
@@ -115,7 +113,7 @@ def _pull(options: argparse.Namespace) -> int:
     bounds = Bounds(artifact_bytes=max_bytes)
     if options.timeout_s is not None:
         bounds = Bounds(artifact_bytes=max_bytes, timeout_s=options.timeout_s)
-    progress = _Progress()
+    progress = Progress()
     try:
         with Store(
             found.folder,
@@ -157,29 +155,3 @@ def _tell(outcome: Outcome, as_json: bool) -> None:
 
 def _print_json(entry: dict[str, Any]) -> None:
     print(json.dumps(entry, ensure_ascii=True))
-
-
-@dataclass(slots=True)
-class _Progress:
-    """A line on stderr that is written over, on a terminal; elsewhere one line for each source."""
-
-    terminal: bool = field(default_factory=lambda: sys.stderr.isatty())
-    shown_s: float = 0.0
-    told: set[str] = field(default_factory=set)
-
-    def show(self, source: str, here_bytes: int, all_bytes: int | None) -> None:
-        if not self.terminal:
-            if source not in self.told:
-                self.told.add(source)
-                print(f"fetching {source}", file=sys.stderr)
-            return
-        now_s = time.monotonic()
-        if now_s - self.shown_s >= _EVERY_S or here_bytes == all_bytes:
-            self.shown_s = now_s
-            total = f" of {all_bytes / 2**20:.1f}" if all_bytes is not None else ""
-            sys.stderr.write(f"\r\x1b[K{here_bytes / 2**20:.1f}{total} MiB  {source}"[:200])
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        if self.terminal and self.shown_s:
-            sys.stderr.write("\r\x1b[K")

@@ -12,7 +12,7 @@ Paths in the file are relative to its folder. `manifest.py` reads the `[[tokeniz
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,10 +117,9 @@ def _from_file(path: Path) -> tuple[dict[str, object], tuple[TokenizerConfig, ..
 
 def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...]) -> Config:
     default_embedded = () if tokenizers else embedded.NAMES
-    chosen = embedded.embedded(_names(settings.pop("embedded", default_embedded)))
+    chosen = embedded.embedded(embedded_names(settings.pop("embedded", default_embedded)))
     tokenizers = (*chosen, *tokenizers)
-    manifest.check_unique(tokenizers)
-    _check_known_names(tokenizers)
+    check_names(tokenizers)
     if not tokenizers:
         raise ConfigError("no tokenizer to serve: name one under `embedded`, or add a [[tokenizer]] table")
     limits: dict[str, Any] = {
@@ -139,6 +138,12 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
     )
     _check(config)
     return config
+
+
+def check_names(tokenizers: Collection[TokenizerConfig]) -> None:
+    """Raises `ConfigError` for a name of two tokenizers, and for one that is known to mean another tokenizer."""
+    manifest.check_unique(tokenizers)
+    _check_known_names(tokenizers)
 
 
 def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
@@ -241,7 +246,8 @@ def _switch(name: str, value: object) -> bool:
     raise ConfigError(f"`{name}` must be true or false")
 
 
-def _names(value: object) -> tuple[str, ...]:
+def embedded_names(value: object) -> tuple[str, ...]:
+    """The names that the setting `embedded` lists. Raises `ConfigError`."""
     if isinstance(value, str):
         return tuple(name.strip() for name in value.split(",") if name.strip())
     if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):

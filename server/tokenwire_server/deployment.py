@@ -44,7 +44,7 @@ def read(path: str | None, *, allow_embedded: bool = False) -> Deployment:
     Embedded tokenizers are left out unless `allow_embedded`; then a missing default manifest means these alone.
     Raises `ConfigError`.
     """
-    chosen = path or os.environ.get(f"{config.ENV_PREFIX}CONFIG")
+    chosen = _chosen(path)
     if chosen is None and (Path(DEFAULT_CONFIG).exists() or not allow_embedded):
         chosen = DEFAULT_CONFIG
     loaded = config.load({"config": chosen}, {})
@@ -53,6 +53,15 @@ def read(path: str | None, *, allow_embedded: bool = False) -> Deployment:
     )
     manifest_path = Path(chosen or DEFAULT_CONFIG)
     return Deployment(manifest_path, manifest_path.parent, tokenizers, loaded.limits)
+
+
+def manifest_path(path: str | None) -> Path:
+    """The manifest that `path` means, as in `read`; it need not be there."""
+    return Path(_chosen(path) or DEFAULT_CONFIG)
+
+
+def _chosen(path: str | None) -> str | None:
+    return path or os.environ.get(f"{config.ENV_PREFIX}CONFIG")
 
 
 def state(item: TokenizerConfig) -> str:

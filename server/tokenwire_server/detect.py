@@ -154,7 +154,7 @@ def _tokenizer_json(data: bytes) -> Mapping[str, Any]:
             "BAD_JSON", "the JSON is cut short or malformed; get the file again, or look at its source"
         ) from None
     model = document.get("model") if isinstance(document, dict) else None
-    if isinstance(model, dict) and "vocab" in model:
+    if isinstance(model, dict) and isinstance(model.get("vocab"), dict | list):
         return document  # type: ignore[no-any-return]
     what = "JSON, but no tokenizer.json: it has no `model` with a `vocab`"
     if isinstance(document, dict):

@@ -8,6 +8,7 @@ same bytes.
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -99,13 +100,17 @@ def write(folder: Path, lock: Lock) -> bool:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Give `data` the name `path`, whole or not at all, also where the machine stops meanwhile. Raises `OSError`."""
+    """Give `data` the name `path`, whole or not at all, also where the machine stops meanwhile. Raises `OSError`.
+
+    A file that is there keeps its permissions.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o644)
+            os.fchmod(file.fileno(), mode)
             os.replace(file.name, path)
         except BaseException:
             os.unlink(file.name)

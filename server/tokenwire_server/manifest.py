@@ -145,6 +145,11 @@ def check_unique(tokenizers: Iterable[TokenizerConfig]) -> None:
                 taken.add(each)
 
 
+def is_name(text: str) -> bool:
+    """Whether a tokenizer can be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
 def unknown(name: str, known: tuple[str, ...], kind: str, prefix: str = "") -> str:
     """The message for a name that is none of `known`, with the one near it or else all of them.
 
@@ -168,7 +173,7 @@ def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfi
     where = f"{where} ({shorten(name, 80)})"
     names = (name, *_texts(table, "aliases", where))
     for each in names:
-        if not _NAME.fullmatch(each):
+        if not is_name(each):
             raise ConfigError(
                 f"{where}: a name is 1 to 128 letters, digits and ._:@/- and begins with one of the first"
             )

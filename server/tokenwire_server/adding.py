@@ -1,0 +1,268 @@
+"""Adding: from a source to a tokenizer of the manifest, pinned and proven.
+
+In this order, each step whole or not at all: the artifact, its golden vectors, the lock, and last the manifest's
+table, which makes it count. A command that is killed leaves the manifest as it was, and the same one can be run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+from tokenwire_core import Encoder
+
+from tokenwire_server import (
+    artifacts,
+    config,
+    detect,
+    embedded,
+    findings,
+    known_rank_files,
+    lockfile,
+    manifest,
+    manifest_edit,
+    proving,
+)
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.detect import Detected, DetectError
+from tokenwire_server.errors import ConfigError, shorten
+from tokenwire_server.findings import Findings
+from tokenwire_server.lockfile import LockedTokenizer
+from tokenwire_server.manifest import EXTENSIONS, Format, TokenizerConfig
+from tokenwire_server.pull.errors import PullError
+from tokenwire_server.pull.sources import FileSource, HttpsSource, HubSource, parse_source
+from tokenwire_server.pull.store import Store
+
+_COMMON_NAMES = ("tokenizer", "vocab", "model", "spiece", "sentencepiece.bpe")
+"""Stems of file names that say nothing of the tokenizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be added, as it was asked for; see `tokenwire artifacts add --help`."""
+
+    source: str
+    name: str | None = None
+    aliases: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    sha256: str | None = None
+    format: Format | None = None
+    pattern: str | None = None
+    like: str | None = None
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    control_tokens: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of it. `n_vectors` is 0 for a format that this version cannot read, and so cannot serve."""
+
+    config: TokenizerConfig
+    locked: LockedTokenizer
+    findings: Findings
+    n_vectors: int
+
+
+def add(wish: Wish, path: Path, store: Store) -> Added:
+    """Add a tokenizer to the manifest at `path`, which is made if it is missing; `store` is of its folder.
+
+    Names are checked before anything is fetched. Raises `ConfigError`, `PullError`, `DetectError`, `ProofError`;
+    then the manifest, the lock and the golden vectors are as they were.
+    """
+    _check_names(wish, wish.name, _read(path))
+    arrived = store.bring(wish.source, wish.sha256)
+    data = arrived.path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != arrived.sha256:
+        raise PullError("SHA256_MISMATCH", "the file changed after it arrived; nothing was kept")
+    detected = _detect(wish, data)
+    tokenizer = _configured(wish, path, detected, arrived.sha256)
+    _check_names(wish, tokenizer.name, _read(path))
+    encoder = _load(tokenizer, data)
+    found = _findings(detected, encoder)
+    made = proving.make_golden(encoder, data) if encoder is not None else None
+    digest = encoder.digest if encoder is not None else ""
+    with _Writing(path) as writing:
+        content = manifest_edit.appended(writing.before, tokenizer)
+        config.check_names((*_read(path), replace(tokenizer, digest=digest or None)))
+        store.keep(arrived, tokenizer.file)
+        locked = proving.write(tokenizer, arrived.size_bytes, digest, made)
+        lockfile.write_whole(path.resolve(), content)
+    return Added(tokenizer, locked, found, len(made.vectors) if made is not None else 0)
+
+
+class _Writing:
+    """The bytes of the manifest before, and what the system refuses while writing as a `PullError`."""
+
+    def __init__(self, path: Path) -> None:
+        self.before = manifest.read_file(path, f"the manifest {path}") if path.exists() else b""
+        self._path = path
+
+    def __enter__(self) -> _Writing:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise PullError(
+                "STORE_UNWRITABLE", f"{self._path.parent} cannot be written: {error.strerror}"
+            ) from None
+
+
+def _read(path: Path) -> tuple[TokenizerConfig, ...]:
+    """The tokenizers that the manifest lists, and the embedded ones it names."""
+    if not path.exists():
+        return ()
+    document = manifest.read_toml(path)
+    listed = manifest.parse_tokenizers(document.get("tokenizer", []), path.parent, config.KEYS)
+    chosen = embedded.embedded(config.embedded_names(document.get("embedded", [])))
+    return (*chosen, *lockfile.apply(listed, lockfile.read(path.parent)))
+
+
+def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ...]) -> None:
+    """Raises `ConfigError` where no tokenizer at all could have the names of `wish` beside these others."""
+    taken = {known: item.name for item in others for known in (item.name, *item.aliases)}
+    for wanted in (name, *wish.aliases):
+        if wanted is None:
+            continue
+        if not manifest.is_name(wanted):
+            raise ConfigError(
+                f"{shorten(wanted, 80)!r} is no name; one is 1 to 128 letters, digits and ._:@/- and begins with one "
+                "of the first: give --name"
+            )
+        if wanted in taken:
+            raise ConfigError(
+                f"the manifest has {shorten(wanted, 80)!r} already, as a name of {taken[wanted]!r}; choose another "
+                "with --name or --alias, or remove that table first"
+            )
+    if name is None:
+        return
+    # A known name is for the one tokenizer it means, which its digest tells; that is not known yet.
+    digests = (None, *(item.digest for item in embedded.embedded()))
+    refusals = []
+    for digest in digests:
+        candidate = TokenizerConfig(
+            name=name,
+            format="tiktoken",
+            folder=Path(),
+            file="",
+            sha256="",
+            aliases=wish.aliases,
+            models=wish.models,
+            digest=digest,
+        )
+        try:
+            config.check_names((*others, candidate))
+        except ConfigError as error:
+            refusals.append(error)
+    if len(refusals) == len(digests):
+        raise refusals[0]
+
+
+def _detect(wish: Wish, data: bytes) -> Detected:
+    detected = detect.detect(data)
+    if wish.format not in (None, detected.format):
+        raise DetectError(
+            "OTHER_FORMAT",
+            f"the bytes are of format {detected.format}, --format says {wish.format}; leave --format out, or look at "
+            "what the source gives",
+        )
+    if detected.format != "tiktoken" and (wish.pattern or wish.like or wish.special_tokens):
+        raise ConfigError(
+            f"--pattern, --like and --special are for rank files; a {detected.format} file holds all that"
+        )
+    return detected
+
+
+def _configured(wish: Wish, path: Path, detected: Detected, sha256: str) -> TokenizerConfig:
+    """The tokenizer as it will stand in the manifest."""
+    name = wish.name
+    pattern: str | None = None
+    special_tokens: Mapping[str, int] = {}
+    if detected.format == "tiktoken":
+        known, pattern, special_tokens = _rank_file_options(wish, path, sha256)
+        name = name or known
+    return TokenizerConfig(
+        name=name or _name_from(wish.source),
+        format=detected.format,
+        folder=path.parent,
+        file=manifest.artifact_path(detected.format, sha256),
+        sha256=sha256,
+        source=wish.source,
+        aliases=wish.aliases,
+        models=wish.models,
+        pattern=pattern,
+        special_tokens=dict(special_tokens) or None,
+        control_tokens=wish.control_tokens or None,
+    )
+
+
+def _rank_file_options(wish: Wish, path: Path, sha256: str) -> tuple[str | None, str, Mapping[str, int]]:
+    """What a rank file does not hold: the name it is published under if it is known, its pattern, special tokens."""
+    if wish.pattern is not None:
+        return None, wish.pattern, wish.special_tokens
+    if wish.like is not None:
+        pattern, special_tokens = _like(wish.like, _read(path))
+        return None, pattern, {**special_tokens, **wish.special_tokens}
+    known = known_rank_files.recognise(sha256, wish.name)
+    if known is None:
+        raise ProofError(
+            "MISSING_PATTERN",
+            f"a rank file holds neither its pattern nor its special tokens, and this one (sha256 {sha256}) is none of "
+            f"the published ones that are known here ({', '.join(known_rank_files.known())}). Give both as its "
+            "publisher states them: --pattern and --special 'SPELLING=ID' for each, or --like NAME of a tokenizer "
+            "that has the same",
+        )
+    return known.name, known.pattern, {**known.special_tokens, **wish.special_tokens}
+
+
+def _like(name: str, others: tuple[TokenizerConfig, ...]) -> tuple[str, Mapping[str, int]]:
+    """Pattern and special tokens of a tokenizer of the manifest, or of a published one."""
+    found: dict[str, tuple[str, Mapping[str, int]]] = {
+        item.name: (item.pattern, item.special_tokens) for item in known_rank_files.known().values()
+    }
+    found |= {
+        known: (item.pattern, item.special_tokens or {})
+        for item in others
+        for known in (item.name, *item.aliases)
+        if item.pattern is not None
+    }
+    if name not in found:
+        raise ConfigError(manifest.unknown(name, tuple(found), "tokenizer with a pattern"))
+    return found[name]
+
+
+def _name_from(source_text: str) -> str:
+    """A name from the last part of a source; from its package or repository where that says nothing."""
+    source = parse_source(source_text)
+    if isinstance(source, FileSource):
+        file, whole = source.path, ""
+    elif isinstance(source, HttpsSource):
+        file, whole = urlsplit(source.url).path, ""
+    elif isinstance(source, HubSource):
+        file, whole = source.file, source.repo.rpartition("/")[2]
+    else:
+        file, whole = source.member, source.package.rpartition("/")[2]
+    suffixes = "|".join(EXTENSIONS.values())
+    stem = re.sub(rf"\.(?:{suffixes})$", "", PurePosixPath(file).name)
+    return whole if stem in _COMMON_NAMES and whole else stem
+
+
+def _load(tokenizer: TokenizerConfig, data: bytes) -> Encoder | None:
+    """The encoder; None for a format that this version does not read. Raises `ProofError`."""
+    try:
+        return artifacts.load(tokenizer, data)
+    except ProofError as error:
+        if error.reason == "UNSUPPORTED_FORMAT":
+            return None
+        raise
+
+
+def _findings(detected: Detected, encoder: Encoder | None) -> Findings:
+    if encoder is not None:
+        return findings.of_encoder(encoder)
+    if detected.model is not None:
+        return findings.of_model(detected.model)
+    return findings.of_document(detected.document or {})

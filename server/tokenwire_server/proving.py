@@ -1,0 +1,152 @@
+"""Proving: makes the golden vectors of a tokenizer, with its reference library or else with the slow twin.
+
+A tokenizer gets its vectors only where the core agrees on all of them. Golden file first, then the lock that names
+it: between the two a killed command leaves a tokenizer that is refused or as it was, and can be run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from tokenwire_core import Encoder
+from tokenwire_core.errors import TokenizerError
+
+from tokenwire_server import artifacts, golden, golden_texts, lockfile, reference_library
+from tokenwire_server.artifacts import ProofError
+from tokenwire_server.errors import shorten
+from tokenwire_server.golden import Golden, Vector
+from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
+from tokenwire_server.manifest import TokenizerConfig
+from tokenwire_server.reference_library import Reference, ReferenceFailedError
+
+
+def golden_path(name: str) -> str:
+    """Where the golden vectors of a tokenizer lie in its folder; no two names share a file, and none leaves it."""
+    return f"{golden.FOLDER}/{quote(name, safe='')}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A golden text whose ids are not what they were."""
+
+    text: str
+    special: bool
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def prove(config: TokenizerConfig, max_bytes: int) -> tuple[LockedTokenizer, int, list[Change]]:
+    """Make golden vectors of a tokenizer of a manifest, and lock them.
+
+    Gives the lock entry, the number of vectors, and those whose ids are others than in the golden file before.
+    `max_bytes` bounds the artifact. Raises `ProofError`, also REFERENCE_MISSING where the vectors before had a
+    reference library behind them and these would have none; and `OSError`.
+    """
+    data = artifacts.read_pinned(config, max_bytes)
+    encoder = artifacts.load(config, data)
+    artifacts.check_digest(config, encoder)
+    before = artifacts.read_golden(config)
+    made = make_golden(encoder, data)
+    if before is not None and before.made_by and not made.made_by:
+        raise ProofError(
+            "REFERENCE_MISSING",
+            f"the golden vectors were made by {before.made_by}, and no reference library is installed that could "
+            'renew them: pip install "tokenwire-server[reference]"',
+        )
+    size_bytes = (config.folder / config.file).stat().st_size
+    locked = write(config, size_bytes, encoder.digest, made)
+    return locked, len(made.vectors), [] if before is None else changes(before, made)
+
+
+def changes(before: Golden, after: Golden) -> list[Change]:
+    """The texts of both whose ids differ."""
+    ids = {(item.text, item.special): item.ids for item in before.vectors}
+    return [
+        Change(item.text, item.special, known, item.ids)
+        for item in after.vectors
+        if (known := ids.get((item.text, item.special), item.ids)) != item.ids
+    ]
+
+
+def write(config: TokenizerConfig, size_bytes: int, digest: str, made: Golden | None) -> LockedTokenizer:
+    """Write the golden vectors of a tokenizer, if it has any, and its lock entry. Raises `OSError`.
+
+    What is in the lock of other tokenizers stays, and the time of a file that is the same.
+    """
+    now = datetime.now(UTC).replace(microsecond=0)
+    file = LockedFile(config.file, config.source, config.file_sha256, size_bytes, now)
+    entries = dict((lockfile.read(config.folder) or lockfile.EMPTY).tokenizers)
+    known = entries.get(config.name)
+    if known is not None and known.file == replace(file, pulled_at=known.file.pulled_at):
+        file = known.file
+    entry = LockedTokenizer(config.name, config.format, file, digest)
+    if made is not None:
+        path, content = golden_path(config.name), golden.to_json(made)
+        (config.folder / golden.FOLDER).mkdir(exist_ok=True)
+        lockfile.write_whole(config.folder / path, content)
+        sha256 = hashlib.sha256(content).hexdigest()
+        entry = replace(entry, golden=path, golden_sha256=sha256, proven_by=made.made_by)
+    lockfile.write(config.folder, Lock(entries | {config.name: entry}))
+    return entry
+
+
+def make_golden(encoder: Encoder, data: bytes) -> Golden:
+    """Golden vectors for the tokenizer that `encoder` made of the artifact `data`.
+
+    Cost: the load of the reference library, about a second for 200,000 tokens; without it the twin's, a tenth.
+
+    Raises `ProofError`: GOLDEN_MISMATCH where reference and core disagree, LOSSY_PATTERN, REFERENCE_FAILED, or the
+    reason of a text that the core refuses.
+    """
+    spec = encoder.spec
+    try:
+        reference = reference_library.installed(
+            data, spec.format, pattern=spec.pattern, special_tokens=spec.special_tokens
+        ) or reference_library.twin(spec)
+        made = Golden(reference.name, tuple(_vectors(encoder, reference)))
+    except ReferenceFailedError as error:
+        raise ProofError("REFERENCE_FAILED", str(error)) from None
+    indices, _ = golden.changed(made, encoder)
+    if indices:
+        first = made.vectors[indices[0]]
+        raise ProofError(
+            "GOLDEN_MISMATCH",
+            f"{made.made_by or 'the slow twin'} gives other ids for {len(indices)} of {len(made.vectors)} texts, "
+            f"the first is number {indices[0]}, {shown(first.text)}: {_difference(encoder, first)}; check the pattern "
+            "and special tokens. If they are right, report it with this text",
+        )
+    return made
+
+
+def _vectors(encoder: Encoder, reference: Reference) -> list[Vector]:
+    vectors = []
+    for text, special in golden_texts.questions(encoder.spec):
+        try:
+            # The core first: it gives up on a pattern that backtracks without end, which a reference may not.
+            ids = encoder.encode(text, special="allow" if special else "text").ids
+        except TokenizerError as error:
+            raise ProofError(
+                error.reason, f"the golden text {shown(text)} cannot be encoded: {error}"
+            ) from None
+        if encoder.decode_bytes(ids) != text.encode():
+            raise ProofError(
+                "LOSSY_PATTERN",
+                f"the pattern leaves out a part of {shown(text)}, so ids do not give back their text; "
+                "add an alternative that matches what is left, as \\s or [\\s\\S]",
+            )
+        vectors.append(Vector(text, tuple(reference.encode(text, special)), special))
+    return vectors
+
+
+def _difference(encoder: Encoder, vector: Vector) -> str:
+    found = encoder.encode(vector.text, special="allow" if vector.special else "text").ids
+    return f"{shorten(str(list(vector.ids)), 120)}, and this version {shorten(str(found), 120)}"
+
+
+def shown(text: str) -> str:
+    """A golden text for a message: short, and with everything unprintable escaped."""
+    return shorten(json.dumps(text), 80)
