@@ -19,6 +19,7 @@ REASONS = MappingProxyType(
         "TOO_MANY_REDIRECTS": "more redirects than are followed",
         "TOO_LARGE": "more bytes than the bound",
         "LONGER_THAN_PINNED": "more bytes than the lock, the registry or the server itself announced",
+        "SHORTER_THAN_PINNED": "fewer bytes announced than the lock or the registry has",
         "TOO_SLOW": "slower than the least rate, or not done in time",
         "BAD_INDEX": "the answer of a registry cannot be read",
         "CHECKSUM_MISMATCH": "a package differs from the checksum of its registry",

@@ -1,0 +1,263 @@
+"""Fetch: one remote file to disk, resumed where it broke off, checked against what was announced of it.
+
+A file on its way is two files: `NAME`, the bytes so far, and `NAME.resume`, what tells whether the server still has
+the same file (a strong ETag or else Last-Modified) and its size. Whatever is wrong with the bytes removes both; only
+an interruption keeps them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tokenwire_server.pull.connect import Interrupted
+from tokenwire_server.pull.disk import open_to_write, sync, write_all, writing
+from tokenwire_server.pull.errors import PullError
+from tokenwire_server.pull.exchange import Answer, Exchange, lost
+from tokenwire_server.pull.remote import Bounds, Progress, Remote
+
+Wait = Callable[[float], None]
+"""Lets so many seconds pass: `time.sleep`, unless a test has no time."""
+
+PAUSES_S = (0.5, 1.0, 2.0, 4.0)
+"""Before each further try after an interruption."""
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+_MAX_RESUME_BYTES = 4096
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is there of a file, and what tells that a rest belongs to it."""
+
+    here: int = 0
+    validator: str = ""
+    size_bytes: int | None = None
+
+
+def fetch(
+    remote: Remote,
+    partial: Path,
+    bounds: Bounds,
+    progress: Progress | None = None,
+    *,
+    wait: Wait = time.sleep,
+) -> None:
+    """Bring the whole file to `partial`, going on from what is there of it.
+
+    At most `bounds.download_bytes`, within `bounds.timeout_s`; memory is one piece. Afterwards the bytes are on disk,
+    and to rename or `discard` them is the caller's. Raises `PullError`. As `Interrupted` (CONNECTION_LOST,
+    UNREACHABLE, and HTTP_STATUS of a server that is busy) it leaves what can be gone on from, otherwise nothing.
+    """
+    try:
+        exchange = Exchange(remote, bounds)
+        resumed = bool(_held(partial).here)
+        _bring(exchange, remote, partial, bounds, progress, wait)
+        if resumed and not _is_sound(remote, partial):
+            # The rest may be of another file than the beginning, whatever the server said.
+            discard(partial)
+            _bring(exchange, remote, partial, bounds, progress, wait)
+        if not _is_sound(remote, partial):
+            raise _differs(exchange, remote)
+    except Interrupted:
+        if not _held(partial).here:
+            discard(partial)
+        raise
+    except PullError:
+        discard(partial)
+        raise
+
+
+def fetch_small(remote: Remote, bounds: Bounds, max_bytes: int, *, wait: Wait = time.sleep) -> bytes:
+    """The whole body of a remote of at most `max_bytes`: an index page, a JSON document. Raises `PullError`."""
+    exchange = Exchange(remote, bounds)
+
+    def attempt() -> bytes:
+        with exchange.get({}) as answer:
+            return b"".join(_measured(answer, remote, max_bytes, 0, answer.length))
+
+    data = _persist(attempt, exchange, wait)
+    if (
+        remote.checksum is not None
+        and hashlib.new(remote.checksum[0], data).hexdigest() != remote.checksum[1]
+    ):
+        raise _differs(exchange, remote)
+    return data
+
+
+def discard(partial: Path) -> None:
+    """Remove a file on its way, and what tells of it. Raises STORE_UNWRITABLE."""
+    with writing(partial):
+        partial.unlink(missing_ok=True)
+        _resume_path(partial).unlink(missing_ok=True)
+
+
+def _bring(
+    exchange: Exchange, remote: Remote, partial: Path, bounds: Bounds, progress: Progress | None, wait: Wait
+) -> None:
+    def attempt() -> None:
+        held = _held(partial)
+        if held.here and held.here == held.size_bytes:
+            return
+        if held.here:
+            headers = {"Range": f"bytes={held.here}-", "If-Range": held.validator}
+            with exchange.get(headers) as answer:
+                size_bytes = _whole_size(answer, held)
+                if answer.status == 200:
+                    _store(answer, remote, partial, bounds, 0, answer.length, progress)
+                    return
+                if size_bytes is not None:
+                    _store(answer, remote, partial, bounds, held.here, size_bytes, progress)
+                    return
+            discard(partial)
+        with exchange.get({}) as answer:
+            _store(answer, remote, partial, bounds, 0, answer.length, progress)
+
+    _persist(attempt, exchange, wait)
+
+
+def _store(
+    answer: Answer,
+    remote: Remote,
+    partial: Path,
+    bounds: Bounds,
+    here: int,
+    size_bytes: int | None,
+    progress: Progress | None,
+) -> None:
+    """Put the answer's body behind the first `here` bytes, of `size_bytes` in the end."""
+    with open_to_write(partial) as file:
+        if here == 0:
+            with writing(partial):
+                # In this order: an old beginning never stands beside a new validator.
+                _resume_path(partial).unlink(missing_ok=True)
+                file.truncate(0)
+                _write_resume(partial, answer, size_bytes)
+        file.seek(here)
+        for piece in _measured(answer, remote, bounds.download_bytes, here, size_bytes):
+            write_all(file, piece, partial)
+            here += len(piece)
+            if progress is not None:
+                progress(here, size_bytes)
+        sync(file, partial)
+
+
+def _measured(
+    answer: Answer, remote: Remote, max_bytes: int, here: int, size_bytes: int | None
+) -> Iterator[bytes]:
+    """The body in pieces, refused as soon as more is announced or comes than may."""
+    host = answer.address.authority
+    pinned = remote.size_bytes
+    if pinned is not None and size_bytes is not None and size_bytes != pinned:
+        raise PullError(
+            "LONGER_THAN_PINNED" if size_bytes > pinned else "SHORTER_THAN_PINNED",
+            f"{host} has {size_bytes} bytes, {pinned} are expected; find out why the file changed",
+        )
+    if size_bytes is not None and size_bytes > max_bytes:
+        raise PullError("TOO_LARGE", f"{host} has {size_bytes} bytes, {max_bytes} are allowed")
+    expected = size_bytes if pinned is None else pinned
+    for piece in answer.pieces():
+        here += len(piece)
+        if expected is not None and here > expected:
+            raise PullError(
+                "LONGER_THAN_PINNED",
+                f"{host} sends more than the {expected} bytes expected; find out why the file changed",
+            )
+        if here > max_bytes:
+            raise PullError("TOO_LARGE", f"{host} sends more than the {max_bytes} bytes allowed")
+        yield piece
+    if expected is not None and here < expected:
+        raise lost(answer.address)
+
+
+def _persist(attempt: Callable[[], T], exchange: Exchange, wait: Wait) -> T:
+    """What `attempt` gives, tried again after interruptions as long as that is of use."""
+    for pause_s in PAUSES_S:
+        try:
+            return attempt()
+        except Interrupted as fault:
+            if fault.retry_after_s is None:
+                raise
+            pause_s = max(pause_s, fault.retry_after_s)
+            if time.monotonic() + pause_s >= exchange.until:
+                raise
+        wait(pause_s)
+    return attempt()
+
+
+def _whole_size(answer: Answer, held: _Held) -> int | None:
+    """The size of the whole file if a 206 goes on from what is held, None if it does not."""
+    match = _CONTENT_RANGE.fullmatch(answer.header("Content-Range"))
+    if answer.status != 206 or match is None:
+        return None
+    start, last, size_bytes = (int(number) for number in match.groups())
+    if (
+        start != held.here
+        or not start <= last < size_bytes
+        or answer.length not in (None, last + 1 - start)
+        or held.size_bytes not in (None, size_bytes)
+        or _validator(answer) not in ("", held.validator)
+    ):
+        return None
+    return size_bytes
+
+
+def _validator(answer: Answer) -> str:
+    """What If-Range may say: a strong ETag, else the date; empty where there is neither."""
+    etag = answer.header("ETag")
+    text = etag if etag.startswith('"') else answer.header("Last-Modified")
+    return text if text.isascii() and text.isprintable() else ""
+
+
+def _held(partial: Path) -> _Held:
+    try:
+        with open(_resume_path(partial), "rb") as file:
+            document = json.loads(file.read(_MAX_RESUME_BYTES))
+        validator, size_bytes = document["validator"], document["size_bytes"]
+        here = partial.stat().st_size
+    except (OSError, ValueError, KeyError, TypeError):
+        return _Held()  # To start anew is always right.
+    if not isinstance(validator, str) or not (size_bytes is None or isinstance(size_bytes, int)):
+        return _Held()
+    if size_bytes is not None and here > size_bytes:
+        return _Held()
+    return _Held(here, validator, size_bytes)
+
+
+def _write_resume(partial: Path, answer: Answer, size_bytes: int | None) -> None:
+    """Note what tells the file from another, in one step; nothing where the server does not say."""
+    validator = _validator(answer)
+    if not validator:
+        return
+    new = _resume_path(partial).with_suffix(".new")
+    new.write_text(json.dumps({"validator": validator, "size_bytes": size_bytes}))
+    os.replace(new, _resume_path(partial))
+
+
+def _resume_path(partial: Path) -> Path:
+    return partial.with_name(partial.name + ".resume")
+
+
+def _is_sound(remote: Remote, partial: Path) -> bool:
+    """Whether the file has the checksum its registry gives, if it gives one."""
+    if remote.checksum is None:
+        return True
+    name, expected = remote.checksum
+    with writing(partial), open(partial, "rb") as file:
+        return hashlib.file_digest(file, name).hexdigest() == expected
+
+
+def _differs(exchange: Exchange, remote: Remote) -> PullError:
+    kind = remote.checksum[0] if remote.checksum else "checksum"
+    return PullError(
+        "CHECKSUM_MISMATCH",
+        f"what {exchange.origin.authority} sends differs from the {kind} of its registry; nothing was kept",
+    )
