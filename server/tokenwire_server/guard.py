@@ -8,6 +8,7 @@ ended; draining waits for the tickets.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Generator
@@ -144,6 +145,7 @@ class Guard:
         """The responses of `method`, metered at their end. Raises as `run` does; close it to end it early."""
         try:
             call.check()
+            call.deadline_s = math.inf  # The work has begun; how long a stream may take the transport bounds.
             for response in method(request, call):
                 if len(response) > self._limits.message_bytes:
                     raise errors.message_too_large("response", len(response), self._limits.message_bytes)

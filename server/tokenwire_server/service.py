@@ -234,7 +234,7 @@ class TokenizerService:
         call.tokenizer, encoder = self._catalogue.find(request.tokenizer, request.expect_digest)
         config = self._catalogue.entry(call.tokenizer).config
         artifact = self._read_artifact(config)
-        call.hold(len(artifact))
+        call.hold(len(artifact))  # Counted only now, when its size is known; few streams read at once.
         if request.offset > len(artifact):
             raise Fault(
                 "INVALID_REQUEST",
@@ -317,7 +317,7 @@ class TokenizerService:
             pattern=config.pattern or "",
             sha256=config.sha256,
             failure=entry.failure,
-            source=config.source,
+            source=_public(config.source),
             proven_by=config.proven_by,
         )
         if entry.encoder is not None:
@@ -341,6 +341,13 @@ def _fail(result: ResultT, fault: Fault, call: Call) -> None:
     result.Clear()
     result.error.CopyFrom(fault.status())
     call.input_faults.append(fault.reason)
+
+
+def _public(source: str) -> str:
+    """A source without what may be secret in a URL: user, password, query."""
+    scheme, is_url, rest = source.partition("://")
+    host, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" if is_url else source
 
 
 def _add_by_id(field: Any, tokens: Mapping[str, int]) -> None:

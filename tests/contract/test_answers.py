@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tokenwire.v1 import tokenizer_pb2 as pb
 
-from tests.contract.process import Service
+from tests.contract.process import Service, serving
+from tests.server import made_up
 
 CL100K = "ca1a961b1f5a298796288fc3d87af5a145e1623f8a3d56416529639ad7cd8d6b"
 
@@ -198,6 +201,26 @@ def test_tokenizers_are_listed_with_what_they_are(small: Service) -> None:
     assert bad.failure.startswith("SHA256_MISMATCH")
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("", ""),
+        ("file:tiny.tiktoken", "file:tiny.tiktoken"),
+        ("hf:org/repo@1.0/a?b", "hf:org/repo@1.0/a?b"),
+        ("https://host:8443/a@b/c", "https://host:8443/a@b/c"),
+        ("https://user:secret@host/a?token=secret/b@c", "https://host/a"),
+        ("https://host?token=secret", "https://host"),
+    ],
+)
+def test_where_an_artifact_is_from_is_told_without_secrets(tmp_path: Path, source: str, told: str) -> None:
+    """The source of the manifest, but nothing of a URL that may be a credential; nobody proved this one."""
+    table = made_up.table(tmp_path, extra=f'source = "{source}"' if source else "")
+    with serving("--config", str(made_up.manifest(tmp_path, table))) as running:
+        request = pb.GetTokenizerRequest(tokenizer="tiny")
+        info = running.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer
+    assert (info.source, info.proven_by) == (told, "")
+
+
 def test_one_tokenizer_is_found_by_any_of_its_names(small: Service, service: Service) -> None:
     """Name, alias and model give the same description."""
     for running, name, expected in (
@@ -207,3 +230,10 @@ def test_one_tokenizer_is_found_by_any_of_its_names(small: Service, service: Ser
     ):
         request = pb.GetTokenizerRequest(tokenizer=name)
         assert running.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer.name == expected
+
+
+def test_the_embedded_tokenizers_say_what_proved_them(service: Service) -> None:
+    """The reference implementation and its version."""
+    request = pb.GetTokenizerRequest(tokenizer="cl100k_base")
+    info = service.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer
+    assert re.fullmatch(r"tiktoken \d+\.\d+\.\d+", info.proven_by)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -224,6 +225,22 @@ def test_a_stream_is_guarded_at_every_message(guard: Guard, meter: Meter) -> Non
         assert "secret" not in caught.value.message
         assert value(meter.registry, "tokenwire_errors_total", reason=reason) == 1
     assert list(guard.stream(ending(lambda: bytes(1000)), b"", call())) == [b"first", bytes(1000)]
+
+
+def test_a_stream_that_began_in_time_goes_on(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline is for the beginning; a reader may take longer."""
+
+    def method(_request: bytes, current: Call) -> Iterator[bytes]:
+        yield b"first"
+        current.check()
+        yield b"second"
+
+    messages = guard.stream(method, b"", call())
+    assert next(messages) == b"first"
+    monkeypatch.setattr(
+        "tokenwire_server.call.time", SimpleNamespace(monotonic=lambda: time.monotonic() + 1e6)
+    )
+    assert next(messages) == b"second"
 
 
 def test_a_stream_past_its_deadline_does_not_start(guard: Guard) -> None:
