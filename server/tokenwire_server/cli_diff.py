@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tokenwire_server import corpus, deployment, diff_sides, diffing
-from tokenwire_server.cli_render import one_line
+from tokenwire_server import corpus, deployment, diff_sides, diffing, golden_texts
+from tokenwire_server.cli_render import one_line, visible
 from tokenwire_server.corpus import CorpusError, Text
 from tokenwire_server.diff_sides import Description, Opened, SideError
 from tokenwire_server.diffing import Different, NotCompared, Report, Sums
@@ -25,7 +25,7 @@ SAME, DIFFERENT, TROUBLE = 0, 1, 2
 
 _NO_TROUBLE = frozenset({"INVALID_UTF8"})
 """What keeps a text from being compared without being anybody's failure."""
-_SHOWN_TEXT_BYTES = 200
+_SHOWN_BYTES, _SHOWN_BEFORE_BYTES = 160, 40
 _EPILOG = """A and B are each
   NAME                        a tokenizer of the manifest, or an embedded one
   FOLDER/tokenwire.toml#NAME  one of another deployment
@@ -70,7 +70,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         default=20,
         help="list at most N texts (20); --json lists all",
     )
-    parser.add_argument("--show-text", action="store_true", help="print the texts that differ, too")
+    parser.add_argument("--show-text", action="store_true", help="print the texts too")
     parser.add_argument("--json", action="store_true", help="print JSON lines")
     parser.set_defaults(run=_run)
 
@@ -119,9 +119,7 @@ def _complain(message: str) -> int:
 def _texts(options: argparse.Namespace, a: Opened, b: Opened, max_bytes: int) -> Iterable[Text]:
     if options.corpus:
         return corpus.read(options.corpus, by_line=not options.documents, max_bytes=max_bytes)
-    texts = dict.fromkeys((*a.golden_texts, *b.golden_texts))
-    if not texts:
-        raise CorpusError("there are no golden vectors to take texts from; give a corpus, a file or a folder")
+    texts = dict.fromkeys((*golden_texts.TEXTS, *a.golden_texts, *b.golden_texts))
     return (Text("(golden)", number, text.encode()) for number, text in enumerate(texts, 1))
 
 
@@ -214,13 +212,22 @@ class _Human:
                 f"different from byte {item.byte_start} on"
             )
             if self._with_text:
-                print(f"    {one_line(shorten(item.text, _SHOWN_TEXT_BYTES))}")
+                print(f"    {_excerpt(item)}")
         _print_more(total.n_different - len(self._different), "texts that differ")
         if total.n_not_compared:
             print(f"\n{total.n_not_compared} texts were not compared")
         for left in self._not_compared:
             print(f"{one_line(_place(left))}: {left.reason}: {one_line(left.message)}")
         _print_more(total.n_not_compared - len(self._not_compared), "texts that were not compared")
+
+
+def _excerpt(item: Different) -> str:
+    """The text around where the tokens part, with blanks visible, on one line."""
+    utf8 = item.text.encode()
+    begin = max(0, item.byte_start - _SHOWN_BEFORE_BYTES)
+    part = utf8[begin : begin + _SHOWN_BYTES].decode("utf-8", "ignore")
+    cut = "…" if begin + _SHOWN_BYTES < len(utf8) else ""
+    return ("…" if begin else "") + visible(part).replace("\n", "") + cut
 
 
 def _print_more(n_more: int, what: str) -> None:

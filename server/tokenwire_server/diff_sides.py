@@ -20,7 +20,7 @@ import tokenwire_core
 from tokenwire_core import Encoder, TokenizerSpec
 from tokenwire_core.errors import ArtifactError, TokenizerError
 
-from tokenwire_server import artifacts, deployment, detect, embedded, reference_library
+from tokenwire_server import artifacts, deployment, detect, embedded, known_rank_files, reference_library
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.deployment import Deployment
 from tokenwire_server.detect import DetectError
@@ -37,7 +37,7 @@ Special = Literal["text", "allow"]
 
 
 class SideError(Exception):
-    """A side cannot be had; `reason` is one of `ProofError`, of `DetectError`, or `REFERENCE_MISSING`."""
+    """A side cannot be had; `reason` is one of `ProofError`, `DetectError`, or `verifying.REASONS`."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -143,9 +143,11 @@ def _refused(name: str, is_reference: bool) -> Iterator[None]:
         message = f"{name}: {error}"
         if error.reason == "UNSUPPORTED_FORMAT" and not is_reference:
             message += f"; write {REFERENCE_PREFIX}{name} to have it encoded by its reference library"
+        if error.reason == "MISSING_PATTERN":
+            message += "; put it in a manifest, and write FOLDER/tokenwire.toml#NAME"
         raise SideError(error.reason, message) from None
     except ReferenceFailedError as error:
-        raise SideError("REFERENCE_MISMATCH", f"{name}: {error}") from None
+        raise SideError("REFERENCE_FAILED", f"{name}: {error}") from None
 
 
 def _named(name: str, found: Deployment) -> TokenizerConfig | None:
@@ -169,12 +171,16 @@ def _from_path(name: str, max_bytes: int) -> tuple[bytes, TokenizerConfig]:
     data = artifacts.read_bounded(path.parent, path.name, max_bytes)
     if data.startswith(_XZ_MAGIC):
         data = artifacts.decompress_xz(data, max_bytes)
+    sha256 = hashlib.sha256(data).hexdigest()
+    known = known_rank_files.recognise(sha256)
     return data, TokenizerConfig(
         name=name,
         format=detect.detect(data).format,
         folder=path.parent,
         file=path.name,
-        sha256=hashlib.sha256(data).hexdigest(),
+        sha256=sha256,
+        pattern=known.pattern if known else None,
+        special_tokens=known.special_tokens if known else None,
     )
 
 
@@ -256,6 +262,9 @@ def _of_document(config: TokenizerConfig, document: Mapping[str, Any], engine: s
     if not isinstance(vocab, dict):
         parts["model.vocab scores"] = _hashed(vocab)
     parts["added_tokens"] = _hashed(document.get("added_tokens"))
+    # A setting that is not there, or is null or false, is not set.
+    unset = {_hashed(None), _hashed(False)}
+    parts = {key: value for key, value in parts.items() if value not in unset}
     all_ids = [*entries.values(), *specials.values(), *others.values()]
     return Description(
         name=config.name,
@@ -313,7 +322,7 @@ class _Theirs:
         try:
             return memoryview(array("I", self._library.encode(text, self._is_special)))
         except ReferenceFailedError as error:
-            return Refusal("REFERENCE_MISMATCH", str(error))
+            return Refusal("REFERENCE_FAILED", str(error))
 
     def byte_start(self, text: str, index: int) -> int:
         starts = self._library.byte_starts(text, self._is_special)

@@ -18,9 +18,9 @@ from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 from tokenwire_core.reference import ReferenceEncoder
 
-from tokenwire_server import artifacts, lockfile, reference_library
+from tokenwire_server import artifacts, golden_texts, lockfile, reference_library
 from tokenwire_server.artifacts import ProofError
-from tokenwire_server.golden import Golden, Vector
+from tokenwire_server.golden import Vector
 from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.reference_library import ReferenceFailedError
@@ -35,6 +35,7 @@ REASONS = MappingProxyType(
         "TWIN_MISMATCH": "the slow twin gives other ids",
         "OFFSETS_MISMATCH": "the offsets do not tile a text",
         "REFERENCE_MISSING": "the reference library of the format is not installed",
+        "REFERENCE_FAILED": "the reference library cannot read the artifact, or not encode a text",
         "REFERENCE_MISMATCH": "the reference library gives other ids",
         "UNPROVEN": "no reference library stands behind the ids, and proof is required",
     }
@@ -181,6 +182,9 @@ def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> N
             verdict.add("NOT_LOCKED", "the lock has no digest of it; run `tokenwire artifacts pull`")
     with _noting(verdict):
         vectors = artifacts.read_golden(config)
+        texts = vectors.vectors if vectors else [Vector(text, ()) for text in golden_texts.TEXTS]
+        _check_twin(verdict, encoder, texts)
+        _check_offsets(verdict, encoder, texts)
         if vectors is None:
             verdict.proof = UNPROVEN
             verdict.notes.append("there are no golden vectors; `tokenwire artifacts prove` makes them")
@@ -193,8 +197,6 @@ def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> N
                 f"the golden vectors were made by {vectors.made_by or 'the slow twin'}, the lock says "
                 f"{config.proven_by or 'the slow twin'}; run `tokenwire artifacts prove`",
             )
-        _check_twin(verdict, encoder, vectors)
-        _check_offsets(verdict, encoder, vectors)
         if artifacts.check_golden(config, vectors, encoder):
             verdict.proof = ACCEPTED
             verdict.notes.append("the ids are not those of the golden vectors; accept_ids accepts them")
@@ -204,26 +206,26 @@ def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> N
             verdict.notes.append("the golden vectors hold: accept_ids is not needed any more")
 
 
-def _check_twin(verdict: Verdict, encoder: Encoder, vectors: Golden) -> None:
+def _check_twin(verdict: Verdict, encoder: Encoder, texts: Sequence[Vector]) -> None:
     twin = ReferenceEncoder(encoder.spec)
-    short = [item for item in vectors.vectors if len(item.text.encode()) <= _TWIN_TEXT_BYTES]
+    short = [(index, item) for index, item in enumerate(texts) if len(item.text.encode()) <= _TWIN_TEXT_BYTES]
     sample = short[:: -(-len(short) // _TWIN_TEXTS) or 1]
-    wrong = [item for item in sample if _ids(twin, item) != _ids(encoder, item)]
+    wrong = [index for index, item in sample if _ids(twin, item) != _ids(encoder, item)]
     if wrong:
         verdict.add(
             "TWIN_MISMATCH",
             f"the slow twin gives other ids for {len(wrong)} of {len(sample)} golden texts, the first is number "
-            f"{vectors.vectors.index(wrong[0])}: this version is broken on this machine; do not serve with it",
+            f"{wrong[0]}: this version is broken on this machine; do not serve with it",
         )
 
 
-def _check_offsets(verdict: Verdict, encoder: Encoder, vectors: Golden) -> None:
-    wrong = [index for index, item in enumerate(vectors.vectors) if not _tiles(encoder, item)]
+def _check_offsets(verdict: Verdict, encoder: Encoder, texts: Sequence[Vector]) -> None:
+    wrong = [index for index, item in enumerate(texts) if not _tiles(encoder, item)]
     if wrong:
         verdict.add(
             "OFFSETS_MISMATCH",
-            f"the byte offsets do not tile {len(wrong)} of {len(vectors.vectors)} golden texts, the first is number "
-            f"{wrong[0]}: this version is broken on this machine; do not serve with it",
+            f"the byte offsets do not tile {len(wrong)} of {len(texts)} golden texts, the first is number {wrong[0]}: "
+            "this version is broken on this machine; do not serve with it",
         )
 
 
@@ -250,7 +252,7 @@ def _check_reference(verdict: Verdict, config: TokenizerConfig, data: bytes, enc
                 if library.encode(item.text, item.special) != _ids(encoder, item)
             ]
         except ReferenceFailedError as error:
-            verdict.add("REFERENCE_MISMATCH", str(error))
+            verdict.add("REFERENCE_FAILED", str(error))
             return
     if wrong:
         verdict.add(
