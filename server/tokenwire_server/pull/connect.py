@@ -173,7 +173,7 @@ def proxy_of(address: Address, access: Access) -> Address | None:
 
 
 def check_public(address: Address, access: Access, resolver: Resolver, until: float) -> None:
-    """Raises REDIRECT_PRIVATE where a redirect's host has an address that is not of the open internet.
+    """Raises REDIRECT_PRIVATE where a redirect's host, or one that a registry named, is not of the open internet.
 
     Behind a proxy the names are the proxy's to resolve: there only IP addresses, in any spelling, and localhost can
     be told.
@@ -192,8 +192,8 @@ def check_public(address: Address, access: Access, resolver: Resolver, until: fl
         if not is_public(ip):
             raise PullError(
                 "REDIRECT_PRIVATE",
-                f"a redirect leads to {address.authority}, which has {ip}, an address of a private network; "
-                "allow private redirects if that is meant",
+                f"a redirect or registry leads to {address.authority}, which has {ip}, an address of a private "
+                "network; allow private redirects if that is meant",
             )
 
 

@@ -15,7 +15,7 @@ REASONS = MappingProxyType(
         "NOT_FOUND": "the server has no such file, package or version",
         "INSECURE_URL": "the address is not https",
         "REDIRECT_SCHEME": "a redirect leads to another scheme",
-        "REDIRECT_PRIVATE": "a redirect leads to an address of a private network",
+        "REDIRECT_PRIVATE": "a redirect, or a registry, leads to an address of a private network",
         "TOO_MANY_REDIRECTS": "more redirects than are followed",
         "TOO_LARGE": "more bytes than the bound",
         "LONGER_THAN_PINNED": "more bytes than the lock, the registry or the server itself announced",

@@ -48,6 +48,7 @@ class Exchange:
         self._bounds = bounds
         self._accept = remote.accept
         self._access = remote.access
+        self._given = remote.given_by_registry
         if remote.access.authorization is None:
             self._access = replace(remote.access, authorization=origin.authorization or _netrc(origin.host))
         self._resolver = Resolver()
@@ -55,6 +56,8 @@ class Exchange:
     def get(self, headers: Mapping[str, str]) -> Answer:
         """The answer of status 200, or also 206 and 416 if `headers` ask for a range. Raises `PullError`."""
         address, access = self.origin, self._access
+        if self._given and not access.allow_private_redirects:
+            check_public(address, access, self._resolver, self._hop_until())
         for _ in range(self._bounds.redirects + 1):
             answer = self._ask(address, access, headers)
             if answer.status not in _REDIRECTS:

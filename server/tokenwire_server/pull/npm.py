@@ -9,7 +9,7 @@ import base64
 import binascii
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
@@ -18,19 +18,15 @@ from tokenwire_server.errors import shorten
 from tokenwire_server.pull import npm_settings
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.npm_settings import NpmSettings
-from tokenwire_server.pull.remote import Access, Bounds, Located, Remote
+from tokenwire_server.pull.remote import Access, Bounds, FetchSmall, Located, Remote
 from tokenwire_server.pull.sources import NpmSource
 from tokenwire_server.pull.urls import (
     Address,
     basic,
     check_encrypted,
-    check_given,
     header_value,
     read_address,
 )
-
-FetchSmall = Callable[[Remote, Bounds, int], bytes]
-"""Gives the whole body of a remote of at most so many bytes; raises `PullError`."""
 
 DEFAULT_REGISTRY = "https://registry.npmjs.org/"
 ACCEPT = "application/json"
@@ -46,7 +42,7 @@ def locate(
 
     Reads one or two documents of the registry, at most `bounds.index_bytes` each. `settings` are npm's own,
     asked for here unless they are given. Raises `PullError`: NOT_FOUND, BAD_INDEX, BAD_SETTING, INSECURE_URL,
-    REDIRECT_PRIVATE, and whatever `fetch` raises.
+    and whatever `fetch` raises.
     """
     settings = settings or npm_settings.read()
     _check(settings)
@@ -60,11 +56,12 @@ def locate(
     if given is None:
         raise _bad(registry, "gives an address for the tarball that is not https://HOST/PATH")
     address = _replaced(given, registry, settings)
-    check_given(address, registry)
+    check_encrypted(address, "the address that the registry gives")
     remote = Remote(
         address.url,
         _access(address, registry, settings),
         checksum=_checksum(integrity or "", registry),
+        given_by_registry=address.origin != registry.origin,
     )
     return Located(remote=remote, archive="tar.gz", member=source.member)
 

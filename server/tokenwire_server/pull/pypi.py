@@ -31,13 +31,10 @@ from tokenwire_server.pull.package_names import (
     stem_version,
 )
 from tokenwire_server.pull.pip_settings import PipSettings
-from tokenwire_server.pull.remote import Access, Bounds, Located, Remote
+from tokenwire_server.pull.remote import Access, Bounds, FetchSmall, Located, Remote
 from tokenwire_server.pull.simple_index import ACCEPT, MAX_FILES, Link, read_page
 from tokenwire_server.pull.sources import PypiSource
-from tokenwire_server.pull.urls import Address, check_encrypted, check_given, read_address
-
-FetchSmall = Callable[[Remote, Bounds, int], bytes]
-"""Gives the whole body of a remote of at most so many bytes; raises `PullError`."""
+from tokenwire_server.pull.urls import Address, check_encrypted, is_listed, read_address
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -60,7 +57,7 @@ def locate(
 
     Reads one page of each place that pip is set to look in, at most `bounds.index_bytes` each. `settings` are
     pip's own, asked for here unless they are given. Raises `PullError`: NOT_FOUND, BAD_INDEX, BAD_SETTING,
-    INSECURE_URL, REDIRECT_PRIVATE, and whatever `fetch` raises.
+    INSECURE_URL, and whatever `fetch` raises.
     """
     settings = settings or pip_settings.read()
     if not settings.index_urls and not settings.find_links:
@@ -201,7 +198,8 @@ def _located(offer: _Offer, member: str, settings: PipSettings) -> Located:
     if address is None:
         where = offer.place.shown if offer.place else "a page of this machine"
         raise PullError("BAD_INDEX", f"{where} gives an address for {shown} that is not https://HOST/PATH")
-    check_given(address, offer.place, settings.trusted_hosts)
+    check_encrypted(address, f"the address of {shown}", settings.trusted_hosts)
+    is_own = offer.place is None or offer.place.origin == address.origin
     if link.sha256 is not None and not _SHA256.fullmatch(link.sha256.lower()):
         raise PullError("BAD_INDEX", f"the index gives a sha256 for {shown} that is not 64 hex digits")
     remote = Remote(
@@ -209,6 +207,7 @@ def _located(offer: _Offer, member: str, settings: PipSettings) -> Located:
         _access(address, offer.place, settings),
         size_bytes=link.size_bytes,
         checksum=("sha256", link.sha256.lower()) if link.sha256 else None,
+        given_by_registry=not is_own and not is_listed(address, settings.trusted_hosts),
     )
     return Located(remote=remote, archive=file.archive, member=member)
 

@@ -61,6 +61,8 @@ class Remote:
     """Announced by the lock or the registry; a longer file is LONGER_THAN_PINNED."""
     checksum: tuple[Literal["sha256", "sha512"], str] | None = None
     """The registry's own, the digest in hex."""
+    given_by_registry: bool = False
+    """A registry on another host named the address: it may lead where a redirect may, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +73,7 @@ class Located:
     path: Path | None = None
     archive: Archive | None = None
     member: str = ""
+
+
+FetchSmall = Callable[[Remote, Bounds, int], bytes]
+"""Gives the whole body of a remote of at most so many bytes; raises `PullError`."""

@@ -1,4 +1,4 @@
-"""URLs: web addresses without their secrets, and what a registry may make of them."""
+"""URLs: web addresses without their secrets, spelled one way."""
 
 from __future__ import annotations
 
@@ -93,12 +93,6 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" if ip is None else ip.is_loopback
 
 
-def is_private(host: str) -> bool:
-    """Whether the host by its spelling is this machine or an address of a private network."""
-    ip = _ip(host)
-    return f".{host.rstrip('.')}".endswith(".localhost") if ip is None else not ip.is_global
-
-
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address that a host is, IPv4 in any spelling the system takes (`127.1`, `0x7f000001`, `::ffff:7f00:1`)."""
     with contextlib.suppress(ValueError):
@@ -109,38 +103,16 @@ def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return None
 
 
-def check_encrypted(address: Address, setting: str, trusted: Collection[str] = ()) -> None:
-    """Raises `INSECURE_URL` for plain http beyond this machine; `trusted` are hosts and host:ports."""
-    if address.scheme == "http" and not _is_trusted(address, trusted):
-        raise PullError(
-            "INSECURE_URL", f"{setting} is {address.shown}; only this machine is asked without TLS"
-        )
+def check_encrypted(address: Address, what: str, trusted: Collection[str] = ()) -> None:
+    """Raises `INSECURE_URL` for plain http beyond this machine and the hosts of `trusted`."""
+    if address.scheme == "http" and not is_loopback(address.host) and not is_listed(address, trusted):
+        raise PullError("INSECURE_URL", f"{what} is {address.shown}; only this machine is asked without TLS")
 
 
-def check_given(address: Address, registry: Address | None, trusted: Collection[str] = ()) -> None:
-    """What a registry may give as the address of a file.
-
-    Raises `INSECURE_URL` for plain http unless it leads to this machine or a trusted host, and
-    `REDIRECT_PRIVATE` for an address of a private network unless that is trusted or the registry has one, too.
-    A `registry` of None is a folder of this machine. Names are not resolved here.
-    """
-    if address.scheme == "http" and not _is_trusted(address, trusted):
-        raise PullError("INSECURE_URL", f"the registry gives {address.shown}, which is not https")
-    if registry is None or is_private(registry.host) or _is_listed(address, trusted):
-        return
-    if is_private(address.host):
-        raise PullError(
-            "REDIRECT_PRIVATE", f"{registry.shown} gives {address.shown}, an address of a private network"
-        )
-
-
-def _is_trusted(address: Address, trusted: Collection[str]) -> bool:
-    return is_loopback(address.host) or _is_listed(address, trusted)
-
-
-def _is_listed(address: Address, trusted: Collection[str]) -> bool:
+def is_listed(address: Address, hosts: Collection[str]) -> bool:
+    """Whether the host, alone or with its port, is one of `hosts`."""
     return (
-        address.host in trusted
-        or f"{address.host}:{address.port}" in trusted
-        or f"[{address.host}]:{address.port}" in trusted
+        address.host in hosts
+        or f"{address.host}:{address.port}" in hosts
+        or f"[{address.host}]:{address.port}" in hosts
     )

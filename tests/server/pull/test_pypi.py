@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -263,17 +264,44 @@ def test_a_place_that_is_none_is_a_bad_setting(place: str) -> None:
         ("https://files.example/" + "x" * 9000, "BAD_INDEX"),
         ("http://files.example/x.whl", "INSECURE_URL"),
         ("http://index.example/x.whl", "INSECURE_URL"),
-        ("http://127.0.0.1/x.whl", "REDIRECT_PRIVATE"),
-        ("https://localhost/x.whl", "REDIRECT_PRIVATE"),
-        ("https://10.0.0.1/x.whl", "REDIRECT_PRIVATE"),
-        ("https://169.254.169.254/x.whl", "REDIRECT_PRIVATE"),
-        ("https://[::1]/x.whl", "REDIRECT_PRIVATE"),
-        ("https://[fd00::1]/x.whl", "REDIRECT_PRIVATE"),
     ],
 )
 def test_an_index_cannot_send_us_anywhere(url: str, reason: str) -> None:
-    """Files of this machine, other schemes, plain http and private networks are refused."""
+    """Files of this machine, other schemes and plain http are refused."""
     assert refused(pages={PAGE: at(url)}).reason == reason
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://10.0.0.1/x.whl",
+        "https://2130706433/x.whl",
+        "https://169.254.169.254/x.whl",
+        "https://[::1]/x.whl",
+        "https://[::ffff:10.0.0.1]/x.whl",
+        "https://localhost/x.whl",
+        "http://127.0.0.1/x.whl",
+    ],
+)
+def test_an_index_cannot_send_us_into_a_private_network(url: str) -> None:
+    """A file on another host is held to what redirects are; pip's trusted-host allows one."""
+    remote = find(pages={PAGE: at(url)}).remote
+    assert remote is not None
+    with pytest.raises(PullError) as caught:
+        fetch_small(remote, BOUNDS, 1)
+    assert caught.value.reason == "REDIRECT_PRIVATE"
+    host = urlsplit(url).hostname or ""
+    allowed = find(pages={PAGE: at(url)}, trusted_hosts=(host,)).remote
+    assert allowed is not None
+    assert not allowed.given_by_registry
+
+
+def test_an_indexs_own_host_is_as_private_as_it_is() -> None:
+    """Where the index itself is asked, its files may be, too."""
+    index = "https://10.0.0.1/simple"
+    remote = find(pages={f"{index}/tiny-pack/": at("/x.whl")}, index_urls=(index,)).remote
+    assert remote is not None
+    assert not remote.given_by_registry
 
 
 @pytest.mark.parametrize("sha256", ["", "ab", "zz" * 32, "ab" * 33])
@@ -328,7 +356,7 @@ def test_credentials_go_to_the_index_alone() -> None:
 def test_credentials_are_in_no_message() -> None:
     """Whatever goes wrong with an index, its user and password are not told."""
     index = f"https://me:{HIDDEN}@index.example/simple"
-    for answer in (b"{", at("x:y"), at("https://10.0.0.1/"), page(), page(SDIST)):
+    for answer in (b"{", at("x:y"), at("http://a.example/"), page(), page(SDIST)):
         refused(IN_WHEEL, {PAGE: answer}, index_urls=(index,))
     for place in (
         f"http://me:{HIDDEN}@index.example/",
@@ -336,7 +364,7 @@ def test_credentials_are_in_no_message() -> None:
         f"https://me:{HIDDEN}@[/",
     ):
         refused(index_urls=(place,))
-    refused(pages={PAGE: at(f"https://me:{HIDDEN}@10.0.0.1/x?key={HIDDEN}")})
+    refused(pages={PAGE: at(f"http://me:{HIDDEN}@a.example/x?key={HIDDEN}")})
 
 
 def test_certificates_and_proxy_are_pips(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenwire_server.pull.urls import MAX_URL_BYTES, is_loopback, is_private, read_address
+from tokenwire_server.pull.urls import MAX_URL_BYTES, is_loopback, read_address
 
 HIDDEN = "hunter2"
 
@@ -87,30 +87,24 @@ def test_messages_have_no_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "loopback", "private"),
+    ("host", "expected"),
     [
-        ("localhost", True, True),
-        ("127.0.0.1", True, True),
-        ("127.255.0.1", True, True),
-        ("::1", True, True),
-        ("127.1", True, True),
-        ("0x7f000001", True, True),
-        ("2130706433", True, True),
-        ("::ffff:127.0.0.1", True, True),
-        ("localhost.", False, True),
-        ("a.localhost", False, True),
-        ("10.1.2.3", False, True),
-        ("192.168.0.1", False, True),
-        ("169.254.169.254", False, True),
-        ("0.0.0.0", False, True),  # noqa: S104  an address to be told, none to listen on
-        ("fd00::1", False, True),
-        ("1.1.1.1", False, False),
-        ("2606:4700::1111", False, False),
-        ("a.example", False, False),
-        ("localhost.example", False, False),
-        ("127.0.0.1.example", False, False),
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.255.0.1", True),
+        ("127.1", True),
+        ("0x7f000001", True),
+        ("2130706433", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("0.0.0.0", False),  # noqa: S104  an address to be told, none to listen on
+        ("10.1.2.3", False),
+        ("fd00::1", False),
+        ("a.example", False),
+        ("localhost.example", False),
+        ("127.0.0.1.example", False),
     ],
 )
-def test_private_hosts(host: str, loopback: bool, private: bool) -> None:
-    """This machine and private networks are known by the spelling of a host."""
-    assert (is_loopback(host), is_private(host)) == (loopback, private)
+def test_this_machine(host: str, expected: bool) -> None:
+    """This machine is known by the spelling of a host."""
+    assert is_loopback(host) is expected
