@@ -95,6 +95,7 @@ def _run(options: argparse.Namespace) -> int:
             is_trouble |= isinstance(item, NotCompared) and item.reason not in _NO_TROUBLE
             printer.item(item)
         printer.end(report)
+        sys.stdout.flush()
     except (ConfigError, CorpusError) as error:
         return _complain(str(error))
     except SideError as error:
