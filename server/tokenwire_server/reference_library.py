@@ -178,6 +178,6 @@ def _failures(name: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise ReferenceFailedError(
-            f"{name} fails on this tokenizer: {type(error).__name__}; without the library the vectors are made by "
-            "the slow twin, and the tokenizer stays unproven"
+            f"{name} fails on this tokenizer ({type(error).__name__}); if the artifact and what it is read with are "
+            "right, take another version of the library, or remove it and stay unproven"
         ) from error

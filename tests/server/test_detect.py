@@ -1,0 +1,173 @@
+"""Formats are told from bytes, and what is no artifact is refused by what it is."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import json
+import lzma
+import pickle
+import tarfile
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenwire_server import detect
+from tokenwire_server.detect import DetectError
+from tokenwire_server.model_proto import MalformedModelError, read_model
+
+from tests.server import made_up, other_formats
+
+
+def refusal(data: bytes) -> str:
+    with pytest.raises(DetectError) as caught:
+        detect.detect(data)
+    return caught.value.reason
+
+
+def zip_file() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("tokenizer.json", other_formats.tokenizer_json())
+    return stream.getvalue()
+
+
+def tar_file() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("vocab.tiktoken"))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "format"),
+    [
+        (made_up.rank_file(), "tiktoken"),
+        (b"\r\n\r\n" + made_up.rank_file().replace(b"\n", b"\r\n"), "tiktoken"),
+        (b"= 50256\n", "tiktoken"),
+        (b"IQ==\t0", "tiktoken"),
+        (other_formats.tokenizer_json(), "hf_json"),
+        (b"\n  " + other_formats.tokenizer_json(), "hf_json"),
+        (other_formats.sentencepiece_model(), "sentencepiece"),
+    ],
+)
+def test_an_artifact_is_known_by_its_bytes(data: bytes, format: str) -> None:
+    """Each format is told from its bytes alone, with any line end and blanks before it."""
+    assert detect.detect(data).format == format
+
+
+def test_a_rank_file_that_is_malformed_further_down_is_still_one() -> None:
+    """Only the first line decides, so that the reader can name the line that is wrong."""
+    assert detect.detect(made_up.rank_file() + b"not a line\n").format == "tiktoken"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "EMPTY"),
+        (b" \r\n\t\n", "EMPTY"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "LFS_POINTER"),
+        (b"<!DOCTYPE html>\n<html>", "HTML_PAGE"),
+        (b"\n  <HTML lang=en>", "HTML_PAGE"),
+        (b'<?xml version="1.0"?><Error/>', "XML_DOCUMENT"),
+        (gzip.compress(made_up.rank_file()), "COMPRESSED"),
+        (lzma.compress(made_up.rank_file()), "COMPRESSED"),
+        (bz2.compress(made_up.rank_file()), "COMPRESSED"),
+        (b"\x28\xb5\x2f\xfd\x00", "COMPRESSED"),
+        (zip_file(), "ARCHIVE"),
+        (tar_file(), "ARCHIVE"),
+        (b"GGUF\x03\x00\x00\x00", "GGUF"),
+        (b"\x40\x00\x00\x00\x00\x00\x00\x00" + b'{"__metadata__":{}}', "SAFETENSORS"),
+        (pickle.dumps({"vocab": 1}, protocol=4), "PICKLE"),
+        (b"#version: 0.2\na b\n", "MERGES_FILE"),
+        (b'{"model": {"vocab": {"a": 0}}', "BAD_JSON"),
+        (b"[" * 100_000, "BAD_JSON"),
+        (b'{"a": ' * 100_000, "BAD_JSON"),
+        (b'{"a": "\xff"}', "BAD_JSON"),
+        (b'{"model": ' + b"9" * 5000 + b"}", "BAD_JSON"),
+        (b"[]", "OTHER_JSON"),
+        (b'{"model": {"vocab": 7}}', "OTHER_JSON"),
+        (b'{"model": 5, "vocab": {}}', "OTHER_JSON"),
+        (json.dumps({f"word{n}": n for n in range(300)} | {"model": 300}).encode(), "OTHER_JSON"),
+        (b"hello\nworld\n", "UNKNOWN_FORMAT"),
+        (b"\xff\xfe\x00\x01", "UNKNOWN_FORMAT"),
+        (b"a 5 6\n", "UNKNOWN_FORMAT"),
+        (b"A" * 100_000, "UNKNOWN_FORMAT"),
+    ],
+)
+def test_what_is_no_artifact_is_refused_by_what_it_is(data: bytes, reason: str) -> None:
+    """Each thing that comes in place of an artifact has its own reason."""
+    assert refusal(data) == reason
+
+
+@pytest.mark.parametrize(
+    ("document", "hint"),
+    [
+        ({"tokenizer_class": "X", "model_max_length": 5}, "a tokenizer_config.json"),
+        ({"model_type": "llama", "architectures": []}, "a model's config.json"),
+        ({"bos_token": "<s>", "eos_token": "</s>"}, "a special_tokens_map.json"),
+        ({f"word{n}": n for n in range(300)}, "a vocab.json"),
+        ({"x": 1}, "no tokenizer.json"),
+    ],
+)
+def test_the_neighbours_of_a_tokenizer_json_are_named(document: dict[str, object], hint: str) -> None:
+    """The message says which of a model's other JSON files it is."""
+    with pytest.raises(DetectError, match=hint):
+        detect.detect(json.dumps(document).encode())
+
+
+def test_json_is_read_up_to_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the bounds of bytes and of containers a document is read, one over either it is refused unread."""
+    data = other_formats.tokenizer_json()
+    containers = data.count(b"[") + data.count(b"{")
+    monkeypatch.setattr(detect, "MAX_JSON_BYTES", len(data))
+    monkeypatch.setattr(detect, "MAX_JSON_CONTAINERS", containers)
+    assert detect.detect(data).format == "hf_json"
+    monkeypatch.setattr(detect, "MAX_JSON_CONTAINERS", containers - 1)
+    assert refusal(data) == "JSON_TOO_LARGE"
+    monkeypatch.setattr(detect, "MAX_JSON_CONTAINERS", containers)
+    assert refusal(data + b" ") == "JSON_TOO_LARGE"
+
+
+def test_a_model_is_read_whole_or_not_at_all() -> None:
+    """Cut anywhere, a sentencepiece model is malformed or a shorter one without its settings, never half read."""
+    data = other_formats.sentencepiece_model()
+    assert read_model(data).pieces == other_formats.PIECES
+    settings_at = len(data) - len(other_formats.sentencepiece_model([])) + 6  # behind the trainer's settings
+    for size in range(settings_at):
+        with pytest.raises(MalformedModelError):
+            read_model(data[:size])
+
+
+HEADS = (
+    b"",
+    b"{",
+    b'{"model":',
+    b"\n",
+    b"\x0a\x05",
+    b"= 5\n",
+    b"GGUF",
+    b"\x80\x04",
+    b"PK\x03\x04",
+    b"<",
+    b"#version: 0.2",
+)
+
+
+@given(st.sampled_from(HEADS), st.binary(max_size=400))
+def test_any_bytes_are_a_format_or_a_named_refusal(head: bytes, tail: bytes) -> None:
+    """No bytes at all get anything but a format or a `DetectError`."""
+    with contextlib.suppress(DetectError):
+        assert detect.detect(head + tail).format in ("tiktoken", "hf_json", "sentencepiece")
+
+
+@given(st.integers(0, 200), st.binary(min_size=1, max_size=8))
+def test_a_damaged_model_is_a_model_or_refused(at: int, damage: bytes) -> None:
+    """Bytes overwritten in a sentencepiece model leave a model or a refusal, never another exception."""
+    data = bytearray(other_formats.sentencepiece_model())
+    data[at : at + len(damage)] = damage
+    with contextlib.suppress(DetectError):
+        assert detect.detect(bytes(data)).format
