@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tokenwire_server import limits
+from tokenwire_server import limits, model_config, verifying
 from tokenwire_server.errors import CODES
 from tokenwire_server.meter import Meter
 from tokenwire_server.pull import errors as pull_errors
@@ -51,6 +51,20 @@ def pull_errors_page() -> str:
     return f"{head} [artifacts.md](artifacts.md).\n\n| reason | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
+def verify_reasons_page() -> str:
+    """The reasons of `artifacts verify` beside those of a load."""
+    rows = [
+        f"| `{reason}` | {meaning} |"
+        for reason, meaning in {**verifying.REASONS, **model_config.REASONS}.items()
+    ]
+    head = (
+        "# Reasons of a verify\n\nWhat `tokenwire artifacts verify` can find; see "
+        "[verify-and-diff.md](verify-and-diff.md).\nThe reasons for which a tokenizer is not served, such as "
+        "`SHA256_MISMATCH`, `DIGEST_MISMATCH` and `GOLDEN_MISMATCH`,\nare among its findings too."
+    )
+    return f"{head}\n\n| reason | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"
+
+
 def limits_page() -> str:
     """The table of limits."""
     head = "# Limits\n\nEvery request has bounds; what is over one gets a clear [error](errors.md)."
@@ -85,6 +99,7 @@ PAGES = {
     "limits.md": limits_page,
     "metrics.md": metrics_page,
     "pull-errors.md": pull_errors_page,
+    "verify-reasons.md": verify_reasons_page,
 }
 
 
