@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tokenwire_server import corpus, deployment, diff_sides, diffing, golden_texts
@@ -189,9 +190,12 @@ class _Human:
         print("\n".join(list(_sentences(between)) or ["the tokenizers are the same"]), end="\n\n")
 
     def item(self, item: Different | NotCompared) -> None:
-        kept: list[Any] = self._not_compared if isinstance(item, NotCompared) else self._different
-        if len(kept) < self._most:
-            kept.append(item)
+        if isinstance(item, NotCompared):
+            if len(self._not_compared) < self._most:
+                self._not_compared.append(item)
+        elif len(self._different) < self._most:
+            # A text may be a whole document; what is kept of it is what will be shown.
+            self._different.append(replace(item, text=_excerpt(item) if self._with_text else ""))
 
     def end(self, report: Report) -> None:
         total = report.total
@@ -213,7 +217,7 @@ class _Human:
                 f"different from byte {item.byte_start} on"
             )
             if self._with_text:
-                print(f"    {_excerpt(item)}")
+                print(f"    {item.text}")
         _print_more(total.n_different - len(self._different), "texts that differ")
         if total.n_not_compared:
             print(f"\n{total.n_not_compared} texts were not compared")

@@ -55,6 +55,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _run(options: argparse.Namespace) -> int:
     try:
         found = deployment.read(options.config, allow_embedded=True)
+        lock = lockfile.read(found.folder)
     except ConfigError as error:
         return _report([Finding("BAD_CONFIG", str(error))], [], options.json)
     try:
@@ -62,7 +63,6 @@ def _run(options: argparse.Namespace) -> int:
     except ConfigError as error:
         print(f"tokenwire artifacts verify: {error}", file=sys.stderr)
         return 2
-    lock = lockfile.read(found.folder)
     stale = (
         [] if lock is None or options.names else verifying.stale_entries(lock.tokenizers, found.tokenizers)
     )

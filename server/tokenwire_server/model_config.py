@@ -12,6 +12,7 @@ decides. Null and negative ids mean "none".
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +75,7 @@ def check(encoder: Encoder, path: Path) -> BundleCheck:
     Reads at most 4 MiB of each file.
     """
     found = BundleCheck()
-    config_path = path / CONFIG_NAME if path.is_dir() else path
+    config_path = path / CONFIG_NAME if os.path.isdir(path) else path
     config = _read(found, config_path, needed=True)
     generation = _read(found, config_path.parent / "generation_config.json")
     spellings = {
@@ -99,9 +100,9 @@ def check(encoder: Encoder, path: Path) -> BundleCheck:
 
 def _read(found: BundleCheck, path: Path, *, needed: bool = False) -> dict[str, Any] | None:
     """The JSON object at `path`; None, with a finding where that is a fault, if it cannot be had."""
-    if not path.exists():
+    if not os.path.exists(path):
         if needed:
-            found.add("BAD_MODEL_CONFIG", f"{path} is not there; give the model's config.json or its folder")
+            found.add("BAD_MODEL_CONFIG", f"there is no {path}; give the model's config.json or its folder")
         return None
     why = "it is not a JSON object"
     try:

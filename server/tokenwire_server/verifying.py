@@ -165,7 +165,10 @@ def _check_locked(verdict: Verdict, config: TokenizerConfig, locked: LockedToken
 
 def _check_size(verdict: Verdict, config: TokenizerConfig) -> None:
     """After the hash held: the sizes can differ only where somebody wrote into the lock."""
-    size_bytes = (config.folder / config.file).stat().st_size
+    try:
+        size_bytes = (config.folder / config.file).stat().st_size
+    except OSError as error:
+        raise ProofError("FILE_UNREADABLE", f"{config.file} cannot be read: {error.strerror}") from None
     if config.size_bytes is not None and size_bytes != config.size_bytes:
         verdict.add(
             "SIZE_MISMATCH",
