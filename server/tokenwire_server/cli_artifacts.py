@@ -11,7 +11,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import cli_add, deployment, lockfile
+from tokenwire_server import cli_add, cli_diff, cli_verify, deployment, lockfile
 from tokenwire_server.cli_progress import Progress
 from tokenwire_server.manifest import TokenizerConfig
 
@@ -45,6 +45,8 @@ def add_artifacts_commands(commands: Subparsers) -> None:
         help="follow redirects into private networks, as a mirror of your own may need",
     )
     pull.set_defaults(run=_pull)
+    cli_verify.add_command(artifacts)
+    cli_diff.add_command(artifacts)
 
 
 def _add(commands: Subparsers, name: str, summary: str) -> argparse.ArgumentParser:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1 << 18
 RETRIED = frozenset({429, 502, 503, 504})
 """Statuses that pass by themselves."""
+_DOCUMENTATION = tuple(map(ipaddress.IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
+"""Not global, but no private network either: nothing is to be reached there but what a sandbox maps there."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -150,6 +152,8 @@ def is_public(ip: str) -> bool:
             return is_public(str(wrapped))
         if address.is_site_local:
             return False
+    elif any(address in network for network in _DOCUMENTATION):
+        return True
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 

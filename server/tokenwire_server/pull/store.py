@@ -21,6 +21,7 @@ from typing import Self
 
 from tokenwire_server.manifest import ARTIFACTS_FOLDER
 from tokenwire_server.pull import archives, fetch, hub, npm, pypi
+from tokenwire_server.pull.connect import Interrupted
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Access, Bounds, Located, Remote
 from tokenwire_server.pull.sources import FileSource, HttpsSource, HubSource, NpmSource, Source, parse_source
@@ -55,7 +56,7 @@ class Store:
         self._allow_private_redirects = allow_private_redirects
         self._report = report
         self._partial = self._folder / ARTIFACTS_FOLDER / ".partial"
-        self._archives: dict[str, Path] = {}
+        self._archives: set[Path] = set()
         self._resumable: set[str] = set()
         self._lock = -1
 
@@ -101,10 +102,8 @@ class Store:
                         f"{source_text} gave {arrived.size_bytes} bytes with sha256 {arrived.sha256}, the pin is "
                         f"{sha256}; nothing was kept. Find out why it changed before you pin it anew",
                     )
-            except PullError as fault:
-                if fault.reason == "CONNECTION_LOST":
-                    self._resumable.update(item.name for item in self._partial.iterdir())
-                else:
+            except PullError:
+                if path.name not in self._resumable:
                     path.unlink(missing_ok=True)
                 raise
             return arrived
@@ -153,20 +152,21 @@ class Store:
 
     def _fetched(self, source_text: str, remote: Remote, path: Path | None) -> Path:
         """The fetched file: `path`, or without one an archive that is kept until the end of this pull."""
+        bounds = self._bounds
         if path is None:
             key = hashlib.sha256(remote.url.encode()).hexdigest()[:32]
-            if key in self._archives:
-                return self._archives[key]
             path = self._partial / f"{key}.archive"
-            bounds = self._bounds
-            self._archives[key] = path
+            if path in self._archives:
+                return path
+            self._archives.add(path)
         else:
-            key = ""
-            bounds = replace(self._bounds, download_bytes=self._bounds.artifact_bytes)
+            bounds = replace(bounds, download_bytes=bounds.artifact_bytes)
         try:
             fetch.fetch(remote, path, bounds, lambda here, total: self._report(source_text, here, total))
-        except BaseException:
-            self._archives.pop(key, None)
+        except PullError as fault:
+            self._archives.discard(path)
+            if isinstance(fault, Interrupted):
+                self._resumable |= {path.name, f"{path.name}.resume"}
             raise
         return path
 
