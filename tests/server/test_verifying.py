@@ -7,6 +7,8 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,6 +23,7 @@ from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
 
 from tests.server import made_up
+from tests.service import environment
 
 TEXTS = ("", "the abc\n", "日本語 thethe", "a <|end|> b", "\x00 ab\t\r\n" * 40)
 NO_EMBEDDED = "embedded = []"
@@ -293,6 +296,12 @@ def test_the_installed_reference_library_is_asked(
     message = answer["tokenizers"][0]["findings"][0]["message"]
     assert "tiktoken 99.0" in message
     assert "tiktoken 0.1.0" in message
+
+    def fail(*_args: object, **_options: object) -> None:
+        raise reference_library.ReferenceFailedError("it fails")
+
+    monkeypatch.setattr(reference_library, "installed", fail)
+    assert reasons(verify("--config", manifest, "--with-reference")[1]) == ["REFERENCE_FAILED"]
     monkeypatch.setattr(reference_library, "installed", lambda *_args, **_options: None)
     assert reasons(verify("--config", manifest, "--with-reference")[1]) == ["REFERENCE_MISSING"]
 
@@ -314,6 +323,17 @@ def test_nothing_is_written_and_no_network_is_touched(
     assert [(path, stat.st_mtime_ns, stat.st_size) for path, stat in after.items()] == [
         (path, stat.st_mtime_ns, stat.st_size) for path, stat in before.items()
     ]
+
+
+def test_the_part_that_fetches_is_not_even_imported() -> None:
+    """Neither command imports what talks to registries, or http or gRPC."""
+    script = (
+        "import sys, tokenwire_server.cli_verify, tokenwire_server.cli_diff;"
+        "print([name for name in sys.modules if name.split('.')[0] in ('http', 'grpc', 'ssl')"
+        " or name.startswith('tokenwire_server.pull')])"
+    )
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, env=environment(), capture_output=True, check=True).stdout == b"[]\n"
 
 
 def test_wrong_usage_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -353,6 +373,21 @@ def test_a_bundle_is_checked_with_its_tokenizer(tmp_path: Path, verify: Verify) 
     (tmp_path / "tiny.tiktoken").unlink()
     code, answer = verify("--config", manifest, "--model-config", config)
     assert (code, reasons(answer)) == (1, ["FILE_UNREADABLE"])
+
+
+def test_many_findings_are_cut_for_people_only(
+    tmp_path: Path, verify: Verify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A person sees the first twenty and how many are left; a program gets them all."""
+    manifest = deploy(tmp_path)
+    (tmp_path / "config.json").write_text('{"vocab_size": 302}')
+    tokens = {"additional_special_tokens": [f"<|{number}|>" for number in range(30)]}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokens))
+    assert reasons(verify("--config", manifest, "--model-config", tmp_path)[1]) == ["UNKNOWN_SPECIAL"] * 30
+    assert run("--config", manifest, "--model-config", tmp_path) == 1
+    out = capsys.readouterr().out
+    assert out.count("UNKNOWN_SPECIAL") == 20
+    assert "and 10 findings more" in out
 
 
 def test_every_reason_is_in_a_table() -> None:
