@@ -165,6 +165,8 @@ TAMPERED = {
     "a part of no kind": [announce(), pb.GetArtifactResponse(), *parts()],
     "a first part of no kind": [pb.GetArtifactResponse(), announce(), *parts()],
     "a part of no bytes": [announce(), pb.GetArtifactResponse(data=b""), *parts()],
+    "a size one too large": [announce(n_bytes=len(DATA) + 1), *parts()],
+    "a size one too small": [announce(n_bytes=len(DATA) - 1), *parts()],
     "a size beyond all": [announce(n_bytes=2**64 - 1), *parts()],
 }
 
@@ -209,20 +211,43 @@ def test_max_artifact_bytes_bounds_what_is_taken(ask: Ask, service: FakeService)
         assert caught.value.metadata == {"limit": str(len(DATA)), "got": str(got)}
 
 
-def test_an_endless_stream_is_cancelled(ask: Ask, service: FakeService) -> None:
-    """A stream that goes on beyond what it announced is cancelled at the service, not read on."""
-    cancelled = threading.Event()
+@pytest.fixture
+def cancelled(service: FakeService) -> threading.Event:
+    """Set once the stream that the service then sends, which goes on beyond what it announces, is cancelled."""
+    event = threading.Event()
 
     def endless(_request: Any, context: grpc.ServicerContext) -> Iterator[pb.GetArtifactResponse]:
-        context.add_callback(cancelled.set)
+        context.add_callback(event.set)
         yield announce()
         while context.is_active():
             yield parts()[0]
 
     service.default = endless
-    with pytest.raises(tokenwire.BadArtifactError):
-        ask(service.address, "get_artifact", "t")
-    assert cancelled.wait(30)
+    return event
+
+
+def test_an_endless_stream_is_cancelled(service: FakeService, cancelled: threading.Event) -> None:
+    """A stream that is refused is not left running at the service."""
+    with tokenwire.Client(service.address) as client:
+        with pytest.raises(tokenwire.BadArtifactError) as caught:
+            client.get_artifact("t")
+        assert cancelled.wait(30)
+    assert caught.tb  # Kept till now, and with it the frames: the cancel is not the collector's doing.
+
+
+def test_an_endless_stream_is_cancelled_by_asyncio_too(
+    service: FakeService, cancelled: threading.Event
+) -> None:
+    """The same for the asyncio client."""
+
+    async def run() -> None:
+        async with tokenwire.AsyncClient(service.address) as client:
+            with pytest.raises(tokenwire.BadArtifactError) as caught:
+                await client.get_artifact("t")
+            assert await asyncio.to_thread(cancelled.wait, 30)
+            assert caught.tb
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(
@@ -321,6 +346,8 @@ def test_a_cache_keeps_the_bytes(ask: Ask, service: FakeService, tmp_path: Path)
         assert os.listdir(folder) == [SHA256]
         assert (folder / SHA256).read_bytes() == DATA
     assert offsets(service) == [0, len(DATA), len(DATA)]
+    asked = [request for request in service.requests if isinstance(request, pb.GetArtifactRequest)]
+    assert {request.expect_digest for request in asked} == {HEADER.digest}
 
 
 @pytest.mark.parametrize(
