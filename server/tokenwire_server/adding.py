@@ -122,7 +122,7 @@ def _read(path: Path) -> tuple[TokenizerConfig, ...]:
 
 
 def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ...]) -> None:
-    """Raises `ConfigError` where no tokenizer at all could have the names of `wish` beside these others."""
+    """Raises `ConfigError` for what no manifest can say, and for names that no tokenizer could have beside these."""
     taken = {known: item.name for item in others for known in (item.name, *item.aliases)}
     for wanted in (name, *wish.aliases):
         if wanted is None:
@@ -137,24 +137,28 @@ def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ..
                 f"the manifest has {shorten(wanted, 80)!r} already, as a name of {taken[wanted]!r}; choose another "
                 "with --name or --alias, or remove that table first"
             )
+    candidate = TokenizerConfig(
+        name=name or "tokenizer",
+        format="tiktoken",
+        folder=Path(),
+        file="",
+        sha256="0" * 64,
+        source=wish.source,
+        aliases=wish.aliases,
+        models=wish.models,
+        pattern=wish.pattern,
+        special_tokens=wish.special_tokens or None,
+        control_tokens=wish.control_tokens or None,
+    )
+    manifest_edit.check(candidate)
     if name is None:
         return
     # A known name is for the one tokenizer it means, which its digest tells; that is not known yet.
     digests = (None, *(item.digest for item in embedded.embedded()))
     refusals = []
     for digest in digests:
-        candidate = TokenizerConfig(
-            name=name,
-            format="tiktoken",
-            folder=Path(),
-            file="",
-            sha256="",
-            aliases=wish.aliases,
-            models=wish.models,
-            digest=digest,
-        )
         try:
-            config.check_names((*others, candidate))
+            config.check_names((*others, replace(candidate, digest=digest)))
         except ConfigError as error:
             refusals.append(error)
     if len(refusals) == len(digests):

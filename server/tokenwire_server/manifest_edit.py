@@ -40,12 +40,19 @@ def table(config: TokenizerConfig) -> str:
     return "".join(parts)
 
 
+def check(config: TokenizerConfig) -> None:
+    """Raises `ConfigError` where the manifest could not be read with the table of `config`."""
+    parse_tokenizers(tomllib.loads(table(config))["tokenizer"], config.folder)
+
+
 def appended(manifest: bytes, config: TokenizerConfig) -> bytes:
     """The manifest with one more table, which gives back `config`.
 
-    Raises `ConfigError` where that cannot be had by appending: the manifest writes its tokenizers as a value.
+    Raises `ConfigError` for what no manifest can say, and where the table cannot be had by appending: the manifest
+    writes its tokenizers as a value.
     """
     text = table(config)
+    check(config)
     glue = "" if not manifest else "\n" if manifest.endswith(b"\n") else "\n\n"
     edited = manifest + (glue + text).encode()
     if _tokenizers(edited, config.folder) != (*(_tokenizers(manifest, config.folder) or ()), config):

@@ -31,7 +31,7 @@ def _value(value: Value) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _string(key)
+    return key if _BARE_KEY.fullmatch(key) else _basic(key)
 
 
 def _string(text: str) -> str:
@@ -41,5 +41,9 @@ def _string(text: str) -> str:
             return f"'{text}'"
         if "'''" not in text and not text.endswith("'"):
             return f"'''{text}'''"
-    # A JSON string is a basic string of TOML, but for the one control character that JSON lets pass.
+    return _basic(text)
+
+
+def _basic(text: str) -> str:
+    """A JSON string is a basic string of TOML, but for the one control character that JSON lets pass."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
