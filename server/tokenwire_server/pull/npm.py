@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import difflib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from tokenwire_server.errors import shorten
 from tokenwire_server.pull import npm_settings
+from tokenwire_server.pull.bounded_json import read_json
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.npm_settings import NpmSettings
 from tokenwire_server.pull.remote import Access, Bounds, FetchSmall, Located, Remote
@@ -151,9 +151,9 @@ def _one_of(versions: object, source: NpmSource, registry: Address) -> Mapping[s
 
 def _json(data: bytes, registry: Address) -> dict[str, Any]:
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
-        raise _bad(registry, "answers with what is not JSON") from None
+        document = read_json(data)
+    except ValueError:
+        raise _bad(registry, "answers with what is not JSON, or without bounds") from None
     if not isinstance(document, dict):
         raise _bad(registry, "answers with what is no table")
     return document

@@ -6,17 +6,20 @@ links or `BAD_INDEX`.
 
 from __future__ import annotations
 
-import json
+import io
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 
+from tokenwire_server.pull.bounded_json import read_json
 from tokenwire_server.pull.errors import PullError
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_FILES = 100_000
 """Files one page may list; the largest packages have some thousands."""
+MAX_TAG_CHARACTERS = 1 << 17
+_CHUNK_CHARACTERS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,9 @@ def _bad(shown: str, what: str) -> NoReturn:
 
 def _json(page: bytes, url: str, shown: str) -> list[Link]:
     try:
-        document = json.loads(page)
-    except (ValueError, RecursionError):
-        _bad(shown, "is not JSON though it begins so")
+        document = read_json(page)
+    except ValueError:
+        _bad(shown, "begins like JSON and is none, or one without bounds")
     meta = document.get("meta", {})
     version = meta.get("api-version", "1.0") if isinstance(meta, dict) else None
     if not isinstance(version, str) or version.partition(".")[0] != "1":
@@ -98,9 +101,14 @@ class _Anchors(HTMLParser):
 
 def _html(page: bytes, url: str, shown: str) -> list[Link]:
     anchors = _Anchors()
+    text = io.TextIOWrapper(io.BytesIO(page), encoding="utf-8", errors="replace", newline="")
     try:
-        # Without `close`, which looks again and again through a tail that never ends: that is quadratic.
-        anchors.feed(page.decode("utf-8", "replace"))
+        # In chunks, since a tag takes hundreds of times its own bytes: what is held back is the beginning of one.
+        # Without `close`, which looks again and again through a tail that never ends.
+        while chunk := text.read(_CHUNK_CHARACTERS):
+            anchors.feed(chunk)
+            if len(anchors.rawdata) > MAX_TAG_CHARACTERS:
+                _bad(shown, f"has a tag or comment of over {MAX_TAG_CHARACTERS} characters")
     except OverflowError:
         _bad(shown, f"lists over {MAX_FILES} files")
     except (AssertionError, ValueError):  # The parser's word for a declaration it does not know.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenwire_server.pull import simple_index
+from tokenwire_server.pull import bounded_json, simple_index
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.simple_index import Link, read_page
 
@@ -113,6 +113,32 @@ def test_the_number_of_files_is_bounded(n_files: int, is_read: bool, monkeypatch
         else:
             with pytest.raises(PullError, match="over 3"):
                 read(page)
+
+
+@pytest.mark.parametrize(("n_values", "is_read"), [(30, True), (31, False), (3000, False)])
+def test_the_number_of_values_is_bounded(
+    n_values: int, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A JSON page has at most as many values as the bound, whatever they are."""
+    monkeypatch.setattr(bounded_json, "MAX_VALUES", 30)
+    padding = n_values - 4  # the document, `more`, `files`, and one that an empty list might have
+    page = f'{{"files": [], "more": [{",".join(["1"] * padding)}]}}'
+    if is_read:
+        assert read(page) == []
+    else:
+        with pytest.raises(PullError, match="without bounds"):
+            read(page)
+
+
+@pytest.mark.parametrize("start", ["<a ", "<!--", "<a href='", "<script>"])
+def test_a_tag_is_bounded(start: str) -> None:
+    """A tag that does not end is refused, and links after what is within the bound are found."""
+    n_characters = simple_index.MAX_TAG_CHARACTERS
+    end = {"<!--": "-->", "<a href='": "'>", "<script>": "</script>"}.get(start, ">")
+    links = read(start + "x" * (n_characters - 100) + end + "<a href=x.whl>")
+    assert links[-1] == Link("x.whl", URL + "x.whl")
+    with pytest.raises(PullError, match="tag or comment"):
+        read(start + "x" * (n_characters * 2))
 
 
 _JSON = st.recursive(
