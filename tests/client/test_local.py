@@ -230,7 +230,7 @@ def test_an_endless_stream_is_cancelled(service: FakeService, cancelled: threadi
     """A stream that is refused is not left running at the service."""
     with tokenwire.Client(service.address) as client:
         with pytest.raises(tokenwire.BadArtifactError) as caught:
-            client.get_artifact("t")
+            client.get_artifact("t", timeout_s=300)
         assert cancelled.wait(30)
     assert caught.tb  # Kept till now, and with it the frames: the cancel is not the collector's doing.
 
@@ -243,7 +243,7 @@ def test_an_endless_stream_is_cancelled_by_asyncio_too(
     async def run() -> None:
         async with tokenwire.AsyncClient(service.address) as client:
             with pytest.raises(tokenwire.BadArtifactError) as caught:
-                await client.get_artifact("t")
+                await client.get_artifact("t", timeout_s=300)
             assert await asyncio.to_thread(cancelled.wait, 30)
             assert caught.tb
 
