@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,6 +28,7 @@ SAME, DIFFERENT, TROUBLE = 0, 1, 2
 _NO_TROUBLE = frozenset({"INVALID_UTF8"})
 """What keeps a text from being compared without being anybody's failure."""
 _SHOWN_BYTES, _SHOWN_BEFORE_BYTES = 160, 40
+_PROGRESS_TEXTS, _PROGRESS_S = 1024, 0.5
 _EPILOG = """A and B are each
   NAME                        a tokenizer of the manifest, or an embedded one
   FOLDER/tokenwire.toml#NAME  one of another deployment
@@ -91,7 +93,7 @@ def _run(options: argparse.Namespace) -> int:
         printer.tokenizers(a.description, b.description, between)
         report = Report()
         is_trouble = False
-        texts = _texts(options, a, b, found.limits.text_bytes)
+        texts = _with_progress(_texts(options, a, b, found.limits.text_bytes))
         for item in diffing.compare(a.side, b.side, texts, report):
             is_trouble |= isinstance(item, NotCompared) and item.reason not in _NO_TROUBLE
             printer.item(item)
@@ -125,8 +127,25 @@ def _texts(options: argparse.Namespace, a: Opened, b: Opened, max_bytes: int) ->
     return (Text("(golden)", number, text.encode()) for number, text in enumerate(texts, 1))
 
 
-def _place(item: Different | NotCompared) -> str:
-    return f"{_well_formed(item.file)}:{item.line}" if item.line else _well_formed(item.file)
+def _with_progress(texts: Iterable[Text]) -> Iterator[Text]:
+    """The same texts; on a terminal a line on stderr says how far they have come, and is removed at their end."""
+    if not sys.stderr.isatty():
+        yield from texts
+        return
+    shown_s = time.monotonic()
+    try:
+        for number, text in enumerate(texts):
+            if number % _PROGRESS_TEXTS == 0 and time.monotonic() - shown_s >= _PROGRESS_S:
+                shown_s = time.monotonic()
+                print(f"\r\x1b[K{number} texts, {_place(text)}"[:200], end="", file=sys.stderr, flush=True)
+            yield text
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _place(item: Different | NotCompared | Text) -> str:
+    name = one_line(_well_formed(item.file))
+    return f"{name}:{item.line}" if item.line else name
 
 
 def _well_formed(name: str) -> str:
@@ -213,7 +232,7 @@ class _Human:
             print()
         for item in self._different:
             print(
-                f"{one_line(_place(item))}: {item.n_tokens_a} tokens in A, {item.n_tokens_b} in B, "
+                f"{_place(item)}: {item.n_tokens_a} tokens in A, {item.n_tokens_b} in B, "
                 f"different from byte {item.byte_start} on"
             )
             if self._with_text:
@@ -222,7 +241,7 @@ class _Human:
         if total.n_not_compared:
             print(f"\n{total.n_not_compared} texts were not compared")
         for left in self._not_compared:
-            print(f"{one_line(_place(left))}: {left.reason}: {one_line(left.message)}")
+            print(f"{_place(left)}: {left.reason}: {one_line(left.message)}")
         _print_more(total.n_not_compared - len(self._not_compared), "texts that were not compared")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -160,7 +161,7 @@ def _named(name: str, found: Deployment) -> TokenizerConfig | None:
     except ConfigError:
         if name in embedded.NAMES:
             return embedded.embedded([name])[0]
-        if Path(name).is_file():
+        if os.path.isfile(name):
             return None
         raise
 

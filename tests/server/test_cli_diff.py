@@ -382,6 +382,18 @@ def test_what_a_folder_gives(tmp_path: Path) -> None:
     assert [Path(text.file).name for text in read(inner)] == ["a.txt", "b.txt", "c.txt.gz"]
 
 
+def test_progress_is_for_terminals(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal a line on stderr is written over and at last removed; elsewhere there is none."""
+    (folder / "x.txt").write_text("abc\n" * 3000)
+    assert run("old", "new", "x.txt")[2] == ""
+    monkeypatch.setattr(cli_diff, "_PROGRESS_S", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    _, out, err = run("old", "new", "x.txt")
+    assert "2048 texts, x.txt:2049" in err
+    assert err.endswith("\r\x1b[K")
+    assert "3000 texts: 0 encode differently" in out
+
+
 def test_stdin_is_a_corpus(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`-` reads stdin, and leaves it open."""
     (folder / "stdin").write_bytes(b"theab\n")

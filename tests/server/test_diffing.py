@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from tokenwire_server.diffing import Different, NotCompared, Refusal, Report
 from tokenwire_server.limits import Limits
 
 from tests.rank_files import rank_file, theirs
+from tests.server.other_formats import PIECES, sentencepiece_model, tokenizer_json
 from tests.strategies import random_text, texts
 
 FAMILY = ("r50k_base", "p50k_base")
@@ -232,6 +234,29 @@ def test_two_tokenizer_json_of_a_family(tmp_path: Path, seed: int) -> None:
     assert set(between["parts"]) == {"model.merges", "added_tokens"}
     assert between["special_tokens"] == {"only_a": 0, "only_b": 1, "other_id": 0, "spellings": ["<|new|>"]}
     assert "entries" not in between
+
+
+def test_two_sentencepiece_models(tmp_path: Path, seed: int) -> None:
+    """A piece more: exactly the texts that sentencepiece encodes differently."""
+    models = [sentencepiece_model(), sentencepiece_model((*PIECES, ("▁a", 1)))]
+    for name, model in zip("ab", models, strict=True):
+        (tmp_path / name).write_bytes(model)
+    pair = opened(f"reference:{tmp_path / 'a'}", f"reference:{tmp_path / 'b'}")
+    encode = [sentencepiece.SentencePieceProcessor(model_proto=model).encode for model in models]
+    rng = random.Random(f"{seed}/pieces")
+    found = ["".join(rng.choices("ab  x来", k=rng.randint(0, 12))) for _ in range(500)]
+    assert 50 < check(pair, (encode[0], encode[1]), found) < 450
+    between = diff_sides.differences(pair[0].description, pair[1].description)
+    assert between["entries"] == {"only_a": 0, "only_b": 1, "other_id": 0}
+    assert between["vocab_size"] == [len(PIECES), len(PIECES) + 1]
+
+
+def test_two_formats_are_compared_by_their_texts(tmp_path: Path, rank_pair: Pair) -> None:
+    """Ids are ids, whatever the format; entries are spelled too differently to be held against each other."""
+    (tmp_path / "hf").write_bytes(tokenizer_json())
+    other, _ = opened(f"reference:{tmp_path / 'hf'}", f"reference:{tmp_path / 'hf'}")
+    assert diff_sides.differences(rank_pair[0].description, other.description)["entries"] is None
+    check((rank_pair[0], other), (REFERENCES[0], hf_encode(tmp_path / "hf")), ["ab", "ab  ba", "", "来"])
 
 
 def test_what_differs_between_tokenizers_is_counted(rank_pair: Pair) -> None:
