@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 MAX_VALUES = 4_000_000
-"""Values of one document; they take some 400 MB at most. The largest of registries have some hundred thousand."""
+"""Values of one document; they take less than a gigabyte. The largest of registries have some hundred thousand."""
 
 
 def read_json(data: bytes) -> Any:

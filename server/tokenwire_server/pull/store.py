@@ -23,7 +23,7 @@ from tokenwire_server.manifest import ARTIFACTS_FOLDER
 from tokenwire_server.pull import archives, fetch, hub, npm, pypi
 from tokenwire_server.pull.connect import Interrupted
 from tokenwire_server.pull.errors import PullError
-from tokenwire_server.pull.remote import Access, Bounds, Located, Remote
+from tokenwire_server.pull.remote import Bounds, Located, Remote
 from tokenwire_server.pull.sources import FileSource, HttpsSource, HubSource, NpmSource, Source, parse_source
 
 Report = Callable[[str, int, int | None], None]
@@ -142,13 +142,18 @@ class Store:
         elif isinstance(source, HubSource):
             located = hub.locate(source)
         elif isinstance(source, NpmSource):
-            located = npm.locate(source, self._bounds, fetch.fetch_small)
+            located = npm.locate(source, self._bounds, self._fetch_page)
         else:
-            located = pypi.locate(source, self._bounds, fetch.fetch_small)
-        if located.remote is None or not self._allow_private_redirects:
-            return located
-        access: Access = replace(located.remote.access, allow_private_redirects=True)
-        return replace(located, remote=replace(located.remote, access=access))
+            located = pypi.locate(source, self._bounds, self._fetch_page)
+        return replace(located, remote=self._allowed(located.remote)) if located.remote else located
+
+    def _fetch_page(self, remote: Remote, bounds: Bounds, max_bytes: int) -> bytes:
+        return fetch.fetch_small(self._allowed(remote), bounds, max_bytes)
+
+    def _allowed(self, remote: Remote) -> Remote:
+        """The remote with this pull's own leave for private networks."""
+        access = replace(remote.access, allow_private_redirects=self._allow_private_redirects)
+        return replace(remote, access=access)
 
     def _fetched(self, source_text: str, remote: Remote, path: Path | None) -> Path:
         """The fetched file: `path`, or without one an archive that is kept until the end of this pull."""

