@@ -67,11 +67,11 @@ def extract_member(path: Path, archive: Archive, member: str, target: Path, boun
 
 def _open(path: Path) -> BinaryIO:
     # Without waiting for the writer of a fifo.
-    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
         raise PullError("FILE_UNREADABLE", f"{path} is not a regular file")
-    return file
+    return open(number, "rb")
 
 
 def _tarball(file: BinaryIO, archive: str, member: str, bounds: Bounds) -> Iterator[bytes]:

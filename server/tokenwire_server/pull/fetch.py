@@ -59,9 +59,8 @@ def fetch(
     """
     try:
         exchange = Exchange(remote, bounds)
-        resumed = bool(_held(partial).here)
-        _bring(exchange, remote, partial, bounds, progress, wait)
-        if resumed and not _is_sound(remote, partial):
+        joined = _bring(exchange, remote, partial, bounds, progress, wait)
+        if joined and not _is_sound(remote, partial):
             # The rest may be of another file than the beginning, whatever the server said.
             discard(partial)
             _bring(exchange, remote, partial, bounds, progress, wait)
@@ -102,26 +101,29 @@ def discard(partial: Path) -> None:
 
 def _bring(
     exchange: Exchange, remote: Remote, partial: Path, bounds: Bounds, progress: Progress | None, wait: Wait
-) -> None:
-    def attempt() -> None:
+) -> bool:
+    """Bring the whole file; whether its beginning and end may be of different answers."""
+
+    def attempt() -> bool:
         held = _held(partial)
         if held.here and held.here == held.size_bytes:
-            return
+            return True
         if held.here:
             headers = {"Range": f"bytes={held.here}-", "If-Range": held.validator}
             with exchange.get(headers) as answer:
                 size_bytes = _whole_size(answer, held)
-                if answer.status == 200:
-                    _store(answer, remote, partial, bounds, 0, answer.length, progress)
-                    return
                 if size_bytes is not None:
                     _store(answer, remote, partial, bounds, held.here, size_bytes, progress)
-                    return
+                    return True
+                if answer.status == 200:
+                    _store(answer, remote, partial, bounds, 0, answer.length, progress)
+                    return False
             discard(partial)
         with exchange.get({}) as answer:
             _store(answer, remote, partial, bounds, 0, answer.length, progress)
+        return False
 
-    _persist(attempt, exchange, wait)
+    return _persist(attempt, exchange, wait)
 
 
 def _store(

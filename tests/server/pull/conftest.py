@@ -1,11 +1,15 @@
-"""A machine without settings: tests of pip's, npm's and the hub's settings begin there."""
+"""A machine without settings, where tests of pip's, npm's and the hub's begin; and a mirror to pull from."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.server.pull.mirror import Mirror
+from tests.server.pull.transfers import PLAIN
 
 _CLIENTS = (
     "PIP_",
@@ -42,3 +46,19 @@ def tools(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     return folder
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
+    """A mirror over plain http that has `/file`, and no credentials of whoever runs the tests."""
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with Mirror({"/file": PLAIN}) as mirror:
+        yield mirror
+
+
+@pytest.fixture
+def partial(tmp_path: Path) -> Path:
+    """A file to fetch to, in a folder of its own."""
+    folder = tmp_path / "store"
+    folder.mkdir()
+    return folder / "file.partial"
