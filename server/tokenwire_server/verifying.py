@@ -118,6 +118,8 @@ def verify(
         _check_size(verdict, config)
         verdict.encoder = artifacts.load(config, data)
         verdict.digest = verdict.encoder.digest
+        if locked is not None and not config.digest:
+            verdict.add("NOT_LOCKED", "the lock has no digest of it; run `tokenwire artifacts pull`")
         _check_ids(verdict, config, verdict.encoder)
         if with_reference:
             _check_reference(verdict, config, data, verdict.encoder)
@@ -181,8 +183,6 @@ def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> N
     """The digest, and everything the golden vectors can tell."""
     with _noting(verdict):
         artifacts.check_digest(config, encoder)
-        if config.digest is None:
-            verdict.add("NOT_LOCKED", "the lock has no digest of it; run `tokenwire artifacts pull`")
     with _noting(verdict):
         vectors = artifacts.read_golden(config)
         texts = vectors.vectors if vectors else [Vector(text, ()) for text in golden_texts.TEXTS]

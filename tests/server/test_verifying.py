@@ -23,6 +23,7 @@ from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
 
 from tests.server import made_up
+from tests.server.other_formats import tokenizer_json
 from tests.service import environment
 
 TEXTS = ("", "the abc\n", "日本語 thethe", "a <|end|> b", "\x00 ab\t\r\n" * 40)
@@ -198,7 +199,6 @@ def test_every_fault_is_found_in_one_run(tmp_path: Path, verify: Verify) -> None
         "DIGEST_MISMATCH",
         "GOLDEN_MISMATCH",
         "NOT_LOCKED",
-        "NOT_LOCKED",
     ]
     assert verify("--config", manifest, "tiny")[1]["tokenizers"][0]["name"] == "tiny"
 
@@ -209,7 +209,7 @@ def test_without_a_lock_nothing_is_proven(tmp_path: Path, verify: Verify) -> Non
     (tmp_path / lockfile.NAME).unlink()
     code, answer = verify("--config", manifest)
     assert code == 1
-    assert set(reasons(answer)) == {"NOT_LOCKED"}
+    assert reasons(answer) == ["NOT_LOCKED"]
 
 
 def test_a_tokenizer_that_left_the_manifest_is_found(tmp_path: Path, verify: Verify) -> None:
@@ -259,6 +259,20 @@ def test_a_file_that_changed_is_found(
     change(tmp_path / "tiny.tiktoken")
     code, answer = verify("--config", manifest)
     assert (code, reasons(answer), answer["tokenizers"][0]["digest"]) == (1, [reason], "")
+
+
+def test_a_format_that_is_not_read_yet_is_not_passed(tmp_path: Path, verify: Verify) -> None:
+    """What can be pinned and pulled but not loaded is told as that alone: its lock cannot have a digest."""
+    data = tokenizer_json()
+    manifest = deploy(tmp_path)
+    text = manifest.read_text().replace('"tiktoken"', '"hf_json"').partition("pattern =")[0]
+    manifest.write_text(
+        text.replace(hashlib.sha256(made_up.rank_file()).hexdigest(), hashlib.sha256(data).hexdigest())
+    )
+    (tmp_path / "tiny.tiktoken").write_bytes(data)
+    lock_golden(tmp_path, b"", "", format="hf_json", digest="", golden="", golden_sha256="", proven_by="")
+    code, answer = verify("--config", manifest)
+    assert (code, reasons(answer)) == (1, ["UNSUPPORTED_FORMAT"])
 
 
 def test_an_engine_that_is_wrong_is_found(
