@@ -116,8 +116,9 @@ def _version_document(
     except PullError as fault:
         if fault.reason not in ("NOT_FOUND", "HTTP_STATUS", "BAD_INDEX"):
             raise
-        remote = Remote(package, access, ACCEPT_ALL_VERSIONS)
-        document = _json(fetch(remote, bounds, bounds.index_bytes), registry)
+        document = _whole_document(
+            source, Remote(package, access, ACCEPT_ALL_VERSIONS), registry, bounds, fetch
+        )
     if "versions" in document:
         document = _one_of(document["versions"], source, registry)
     version = document.get("version")
@@ -130,6 +131,21 @@ def _version_document(
             "write the version itself",
         )
     return document
+
+
+def _whole_document(
+    source: NpmSource, remote: Remote, registry: Address, bounds: Bounds, fetch: FetchSmall
+) -> dict[str, Any]:
+    try:
+        return _json(fetch(remote, bounds, bounds.index_bytes), registry)
+    except PullError as fault:
+        if fault.reason != "NOT_FOUND":
+            raise
+        raise PullError(
+            "NOT_FOUND",
+            f"the registry {registry.shown} has no package {source.package}; see the spelling, and "
+            "`npm config get registry`",
+        ) from None
 
 
 def _one_of(versions: object, source: NpmSource, registry: Address) -> Mapping[str, Any]:

@@ -112,7 +112,10 @@ def test_a_registry_that_is_not_reached_is_asked_once() -> None:
 
 
 def test_what_is_there_instead_is_said() -> None:
-    """NOT_FOUND names the versions there are, or the version that a tag stands for now."""
+    """NOT_FOUND names the package, or the versions there are, or the version that a tag stands for now."""
+    with pytest.raises(PullError, match="no package tiny") as caught:
+        locate(Canned({}), {"registry": REGISTRY})
+    assert caught.value.reason == "NOT_FOUND"
     fetch = Canned({f"{REGISTRY}/tiny": whole("0.9.0", "1.0.1")})
     with pytest.raises(PullError, match=r"no version 1\.0\.0.*1\.0\.1.*2 versions") as caught:
         locate(fetch, {"registry": REGISTRY})

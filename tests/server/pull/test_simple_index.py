@@ -130,11 +130,11 @@ def test_the_number_of_values_is_bounded(
             read(page)
 
 
-@pytest.mark.parametrize("start", ["<a ", "<!--", "<a href='", "<script>"])
+@pytest.mark.parametrize("start", ["<a ", "<!--", "<a href='"])
 def test_a_tag_is_bounded(start: str) -> None:
     """A tag that does not end is refused, and links after what is within the bound are found."""
     n_characters = simple_index.MAX_TAG_CHARACTERS
-    end = {"<!--": "-->", "<a href='": "'>", "<script>": "</script>"}.get(start, ">")
+    end = {"<!--": "-->", "<a href='": "'>"}.get(start, ">")
     links = read(start + "x" * (n_characters - 100) + end + "<a href=x.whl>")
     assert links[-1] == Link("x.whl", URL + "x.whl")
     with pytest.raises(PullError, match="tag or comment"):
