@@ -23,6 +23,7 @@ from tokenwire_server.limits import Limits
 from tokenwire_server.meter import Meter
 
 OVERLOAD_RETRY_S = 0.5
+STREAM_RETRY_S = 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -90,7 +91,7 @@ class Guard:
                         "OVERLOADED",
                         f"{self._n_streams} artifacts are being sent, the limit is {limits.artifact_streams}; "
                         "try again after the delay, or elsewhere",
-                        retry_after_s=OVERLOAD_RETRY_S,
+                        retry_after_s=STREAM_RETRY_S,
                     )
                 )
             self._n_in_flight += 1

@@ -65,7 +65,7 @@ class Limits:
     )
     connection_age_grace_s: float = _limit(30.0, "calls on an aged connection may take this long", MOST_S)
     http_connections: int = _limit(16, "requests at once on the metrics port; more are closed", 2**16)
-    artifact_streams: int = _limit(4, "GetArtifact streams at once; OVERLOADED beyond", 1024)
+    artifact_streams: int = _limit(16, "GetArtifact streams at once; OVERLOADED beyond", 1024)
     artifact_stream_s: float = _limit(
         60.0,
         "how long one GetArtifact stream may take before a slow reader loses its place; OVERLOADED beyond, and the "

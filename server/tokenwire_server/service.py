@@ -234,7 +234,7 @@ class TokenizerService:
         call.tokenizer, encoder = self._catalogue.find(request.tokenizer, request.expect_digest)
         config = self._catalogue.entry(call.tokenizer).config
         artifact = self._read_artifact(config)
-        call.hold(len(artifact))  # Counted only now, when its size is known; few streams read at once.
+        call.hold(len(artifact))  # Counted only now, when its size is known.
         if request.offset > len(artifact):
             raise Fault(
                 "INVALID_REQUEST",

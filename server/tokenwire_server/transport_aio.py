@@ -3,9 +3,9 @@
 No call holds a thread while its message has not come: `grpc.aio` waits by event, so thousands of calls
 whose body never arrives cost memory and nothing else. Requests below the inline limit are worked off on the
 event loop, larger ones and those that may run long by a small pool of threads whose work releases the GIL.
-A stream is worked off by the pool too, one message at a time, the next not before the last went into the socket;
-a reader that is too slow loses its place. One that does not even read the status it then gets keeps a message in
-C-core until its connection counts as idle.
+A stream is worked off one message at a time, the next not before the last went into the socket, by one
+further thread, so that no encoding waits for an artifact. A reader that is too slow loses its place; one that
+does not even read the status it then gets keeps a message in C-core until its connection counts as idle.
 C-core refuses messages somewhat over our limit by itself, with the same status code but no reason; the
 margin lets the guard answer the honest mistakes.
 """
@@ -28,7 +28,7 @@ from tokenwire_server import security
 from tokenwire_server.call import Call, CallCancelled, Method, StreamMethod
 from tokenwire_server.config import Config, split_address
 from tokenwire_server.errors import ConfigError, Fault
-from tokenwire_server.guard import OVERLOAD_RETRY_S, Guard, Ticket
+from tokenwire_server.guard import STREAM_RETRY_S, Guard, Ticket
 from tokenwire_server.limits import MIB, Limits
 
 SOCKET_NAME = "tokenwire.sock"
@@ -59,6 +59,7 @@ class AioTransport:
         self._guard = guard
         self._may_run_long = may_run_long
         self._pool = ThreadPoolExecutor(config.limits.encoder_threads, thread_name_prefix="encode")
+        self._stream_pool = ThreadPoolExecutor(1, thread_name_prefix="stream")
         self._server = grpc.aio.server(options=channel_options(config.limits))
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(self._handler(operation, method))
@@ -93,7 +94,8 @@ class AioTransport:
     async def stop(self, grace_s: float) -> None:
         """Close the listeners, give what is still being sent `grace_s`, then cut it off."""
         await self._server.stop(grace_s)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._stream_pool):
+            pool.shutdown(wait=False, cancel_futures=True)
         if self._socket is not None:
             self._socket.unlink(missing_ok=True)
 
@@ -153,7 +155,7 @@ class AioTransport:
                     "OVERLOADED",
                     f"the stream was not read within {limit_s:g} s and has lost its place; go on after the delay, "
                     "from the bytes that came",
-                    retry_after_s=OVERLOAD_RETRY_S,
+                    retry_after_s=STREAM_RETRY_S,
                 )
                 await abort(context, guard.refuse(fault))
             except Fault as fault:
@@ -165,11 +167,11 @@ class AioTransport:
 
     async def _send(self, parts: Generator[bytes], call: Call, ticket: Ticket, context: Context) -> None:
         """Write each of `parts` once the one before is on its way; give the ticket back when all work has ended."""
-        work = self._pool.submit(next, parts, None)
+        work = self._stream_pool.submit(next, parts, None)
         try:
             while (part := await asyncio.wrap_future(work)) is not None:
                 await context.write(part)
-                work = self._pool.submit(next, parts, None)
+                work = self._stream_pool.submit(next, parts, None)
         finally:
             call.cancelled = True  # Whatever part is being made now is not wanted.
             work.add_done_callback(lambda _: _end(parts, ticket))
