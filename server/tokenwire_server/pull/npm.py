@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from tokenwire_server.pull import npm_settings
 from tokenwire_server.pull.bounded_json import read_json
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.npm_settings import NpmSettings
+from tokenwire_server.pull.package_names import near_versions
 from tokenwire_server.pull.remote import Access, Bounds, FetchSmall, Located, Remote
 from tokenwire_server.pull.sources import NpmSource
 from tokenwire_server.pull.urls import (
@@ -153,12 +153,9 @@ def _one_of(versions: object, source: NpmSource, registry: Address) -> Mapping[s
         raise _bad(registry, "gives `versions` that are no table")
     document = versions.get(source.version.partition("+")[0])
     if document is None:
-        known = list(versions)
-        near = difflib.get_close_matches(source.version, known, n=5, cutoff=0.5) or known[-5:]
         raise PullError(
             "NOT_FOUND",
-            f"{source.package} has no version {source.version}; there are {shorten(', '.join(near), 160)} "
-            f"and {len(known)} versions in all",
+            f"{source.package} has no version {source.version}; there are {near_versions(source.version, versions)}",
         )
     if not isinstance(document, dict):
         raise _bad(registry, "gives a version that is no table")

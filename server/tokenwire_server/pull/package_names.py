@@ -1,10 +1,14 @@
-"""Names of Python packages, versions and files, as the packaging standards compare them (PEP 440, 427, 625)."""
+"""Names, versions and files of packages: Python's as its standards compare them (PEP 440, 427, 503, 625)."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import islice
 
+from tokenwire_server.errors import shorten
 from tokenwire_server.pull.remote import Archive
 
 _SDISTS: dict[str, Archive] = {".tar.gz": "tar.gz", ".zip": "zip"}
@@ -91,3 +95,11 @@ def stem_version(stem: str, package: str) -> str | None:
         if normal_name(stem[: dash.start()]) == package and dash.end() < len(stem):
             return stem[dash.end() :]
     return None
+
+
+def near_versions(version: str, known: Collection[str]) -> str:
+    """What a message says of the versions there are: some near the one that is not, and how many in all."""
+    # A stranger may have millions, and likeness is slow to tell.
+    some = sorted(islice(known, 10_000))
+    near = difflib.get_close_matches(version, some, n=5, cutoff=0.5) or some[-5:]
+    return f"{shorten(', '.join(near), 160)}, {len(known)} in all"

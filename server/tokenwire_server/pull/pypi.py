@@ -9,13 +9,10 @@ A yanked file is taken: its version was named.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -25,6 +22,7 @@ from tokenwire_server.pull import pip_settings
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.package_names import (
     PackageFile,
+    near_versions,
     normal_name,
     normal_version,
     read_filename,
@@ -68,9 +66,11 @@ def locate(
     version = normal_version(source.version)
     offers: list[_Offer] = []
     faults: list[PullError] = []
-    for look in _places(settings, name, bounds, fetch):
+    places = [("find-links", location) for location in settings.find_links]
+    places += [("index-url", f"{location.rstrip('/')}/{name}/") for location in settings.index_urls]
+    for setting, location in places:
         try:
-            offers += look()
+            offers += _look(location, setting, name, settings, bounds, fetch)
         except PullError as fault:
             if fault.reason != "NOT_FOUND":
                 faults.append(fault)
@@ -106,28 +106,16 @@ def _absent(source: PypiSource, offers: list[_Offer], of_version: list[_Offer]) 
             f"{what} has no {kind}, only {shorten(filenames, 160)}; a member is sought in the sdist "
             "exactly if it begins with <name>-<version>/"
         )
-    versions = sorted({each.file.version for each in offers})
-    near = difflib.get_close_matches(source.version, versions, n=5, cutoff=0.5) or versions[-5:]
-    return f"{what} is not there; it has {shorten(', '.join(near), 160)} and {len(versions)} versions in all"
+    return f"{what} is not there; there are {near_versions(source.version, {each.file.version for each in offers})}"
 
 
 # Places
 
 
-def _places(
-    settings: PipSettings, name: str, bounds: Bounds, fetch: FetchSmall
-) -> Iterator[Callable[[], list[_Offer]]]:
-    """A look into each place, in order."""
-    for location in settings.find_links:
-        yield partial(_look, location, "find-links", name, settings, bounds, fetch)
-    for location in settings.index_urls:
-        page = f"{location.rstrip('/')}/{name}/"
-        yield partial(_look, page, "index-url", name, settings, bounds, fetch)
-
-
 def _look(
     location: str, setting: str, name: str, settings: PipSettings, bounds: Bounds, fetch: FetchSmall
 ) -> list[_Offer]:
+    """The files of the package that one place has."""
     path = _local_path(location)
     if path is not None:
         links, place = _local_links(path, setting, bounds), None
@@ -165,7 +153,9 @@ def _local_links(path: Path, setting: str, bounds: Bounds) -> list[Link]:
             path = path / "index.html"
         elif path.is_dir():
             with os.scandir(path) as entries:
-                names = sorted(entry.name for entry in islice(entries, MAX_FILES))
+                names = sorted(entry.name for entry in islice(entries, MAX_FILES + 1))
+            if len(names) > MAX_FILES:
+                raise PullError("BAD_INDEX", f"{path} of pip's {setting} has over {MAX_FILES} files")
             return [Link(name, (path / name).absolute().as_uri()) for name in names]
         elif path.suffix not in (".html", ".htm"):
             return [Link(path.name, path.absolute().as_uri())]

@@ -57,6 +57,7 @@ def test_json_tells_the_size() -> None:
         ("<base href='https://cdn.example/f/'><a href=x.whl>", "https://cdn.example/f/x.whl"),
         ("<base href='../f/'><base href='/no/'><a href=x.whl>", "https://index.example/simple/f/x.whl"),
         ("<a href='https://cdn.example/x.whl?a=1&amp;b=2'>", "https://cdn.example/x.whl?a=1&b=2"),
+        ("<a href='https://['><a href=x.whl>", URL + "x.whl"),
         ("<!-- <a href=no.whl> --><a href=' x.whl '>", URL + "x.whl"),
     ],
 )
