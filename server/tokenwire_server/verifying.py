@@ -20,7 +20,7 @@ from tokenwire_core.reference import ReferenceEncoder
 
 from tokenwire_server import artifacts, golden_texts, lockfile, reference_library
 from tokenwire_server.artifacts import ProofError
-from tokenwire_server.golden import Vector
+from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.reference_library import ReferenceFailedError
@@ -40,7 +40,7 @@ REASONS = MappingProxyType(
         "UNPROVEN": "no reference library stands behind the ids, and proof is required",
     }
 )
-"""Each reason beside those of a load, with its meaning."""
+"""Each reason that is found here and not by a load, with its meaning."""
 
 PROVEN, UNPROVEN, ACCEPTED = "proven", "unproven", "accepted"
 
@@ -118,11 +118,11 @@ def verify(
         _check_size(verdict, config)
         verdict.encoder = artifacts.load(config, data)
         verdict.digest = verdict.encoder.digest
-        if locked is not None and not config.digest:
+        if locked is not None and not locked.digest:
             verdict.add("NOT_LOCKED", "the lock has no digest of it; run `tokenwire artifacts pull`")
-        _check_ids(verdict, config, verdict.encoder)
+        texts = _check_ids(verdict, config, verdict.encoder)
         if with_reference:
-            _check_reference(verdict, config, data, verdict.encoder)
+            _check_reference(verdict, config, data, verdict.encoder, texts)
     if require_proof and not verdict.findings and verdict.proof != PROVEN:
         verdict.add(
             "UNPROVEN",
@@ -179,34 +179,40 @@ def _check_size(verdict: Verdict, config: TokenizerConfig) -> None:
         )
 
 
-def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> None:
-    """The digest, and everything the golden vectors can tell."""
+def _check_ids(verdict: Verdict, config: TokenizerConfig, encoder: Encoder) -> Sequence[Vector]:
+    """The digest, and everything the golden vectors can tell; gives these, or texts alone where there are none."""
+    vectors = None
     with _noting(verdict):
         artifacts.check_digest(config, encoder)
     with _noting(verdict):
         vectors = artifacts.read_golden(config)
-        texts = vectors.vectors if vectors else [Vector(text, ()) for text in golden_texts.TEXTS]
-        _check_twin(verdict, encoder, texts)
-        _check_offsets(verdict, encoder, texts)
         if vectors is None:
             verdict.proof = UNPROVEN
             verdict.notes.append("there are no golden vectors; `tokenwire artifacts prove` makes them")
-            return
-        verdict.n_vectors = len(vectors.vectors)
-        verdict.proven_by = vectors.made_by
-        if vectors.made_by != config.proven_by:
-            verdict.add(
-                "PROOF_MISMATCH",
-                f"the golden vectors were made by {vectors.made_by or 'the slow twin'}, the lock says "
-                f"{config.proven_by or 'the slow twin'}; run `tokenwire artifacts prove`",
-            )
-        if artifacts.check_golden(config, vectors, encoder):
-            verdict.proof = ACCEPTED
-            verdict.notes.append("the ids are not those of the golden vectors; accept_ids accepts them")
-            return
-        verdict.proof = PROVEN if vectors.made_by else UNPROVEN
-        if config.accept_ids is not None:
-            verdict.notes.append("the golden vectors hold: accept_ids is not needed any more")
+        else:
+            _check_golden(verdict, config, vectors, encoder)
+    texts = vectors.vectors if vectors else [Vector(text, ()) for text in golden_texts.TEXTS]
+    _check_twin(verdict, encoder, texts)
+    _check_offsets(verdict, encoder, texts)
+    return texts
+
+
+def _check_golden(verdict: Verdict, config: TokenizerConfig, vectors: Golden, encoder: Encoder) -> None:
+    verdict.n_vectors = len(vectors.vectors)
+    verdict.proven_by = vectors.made_by
+    if vectors.made_by != config.proven_by:
+        verdict.add(
+            "PROOF_MISMATCH",
+            f"the golden vectors were made by {vectors.made_by or 'the slow twin'}, the lock says "
+            f"{config.proven_by or 'the slow twin'}; run `tokenwire artifacts prove`",
+        )
+    if artifacts.check_golden(config, vectors, encoder):
+        verdict.proof = ACCEPTED
+        verdict.notes.append("the ids are not those of the golden vectors; accept_ids accepts them")
+        return
+    verdict.proof = PROVEN if vectors.made_by else UNPROVEN
+    if config.accept_ids is not None:
+        verdict.notes.append("the golden vectors hold: accept_ids is not needed any more")
 
 
 def _check_twin(verdict: Verdict, encoder: Encoder, texts: Sequence[Vector]) -> None:
@@ -232,37 +238,33 @@ def _check_offsets(verdict: Verdict, encoder: Encoder, texts: Sequence[Vector]) 
         )
 
 
-def _check_reference(verdict: Verdict, config: TokenizerConfig, data: bytes, encoder: Encoder) -> None:
+def _check_reference(
+    verdict: Verdict, config: TokenizerConfig, data: bytes, encoder: Encoder, texts: Sequence[Vector]
+) -> None:
     """Encode the golden texts anew with the library that is installed, whatever its version."""
-    with _noting(verdict):
-        vectors = artifacts.read_golden(config)
-        if vectors is None:
-            return  # Said already: there are no golden vectors.
-        try:
-            library = reference_library.installed(
-                data, config.format, pattern=config.pattern, special_tokens=config.special_tokens
-            )
-            if library is None:
-                name = reference_library.LIBRARIES[config.format]
-                verdict.add(
-                    "REFERENCE_MISSING", f"{name} is not installed; install tokenwire-server[reference]"
-                )
-                return
-            verdict.reference = library.name
-            wrong = [
-                index
-                for index, item in enumerate(vectors.vectors)
-                if library.encode(item.text, item.special) != _ids(encoder, item)
-            ]
-        except ReferenceFailedError as error:
-            verdict.add("REFERENCE_FAILED", str(error))
+    try:
+        library = reference_library.installed(
+            data, config.format, pattern=config.pattern, special_tokens=config.special_tokens
+        )
+        if library is None:
+            name = reference_library.LIBRARIES[config.format]
+            verdict.add("REFERENCE_MISSING", f"{name} is not installed; install tokenwire-server[reference]")
             return
+        verdict.reference = library.name
+        wrong = [
+            index
+            for index, item in enumerate(texts)
+            if library.encode(item.text, item.special) != _ids(encoder, item)
+        ]
+    except ReferenceFailedError as error:
+        verdict.add("REFERENCE_FAILED", str(error))
+        return
     if wrong:
         verdict.add(
             "REFERENCE_MISMATCH",
-            f"{library.name} gives other ids for {len(wrong)} of {verdict.n_vectors} golden texts, the first is number "
-            f"{wrong[0]}; the golden vectors were made by {verdict.proven_by or 'the slow twin'}. Find out which of "
-            "them changed before you serve",
+            f"{library.name} gives other ids for {len(wrong)} of {len(texts)} golden texts, the first is number "
+            f"{wrong[0]}; the golden vectors were made by {verdict.proven_by or 'no reference library'}. Find out "
+            "which of them changed before you serve",
         )
 
 

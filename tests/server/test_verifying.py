@@ -13,11 +13,12 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import tokenwire_core
-from tokenwire_server import cli_verify, golden, lockfile, reference_library
+from tokenwire_server import cli_verify, golden, lockfile, model_config, reference_library, verifying
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
@@ -305,6 +306,9 @@ def test_the_installed_reference_library_is_asked(
             return list(text.encode())
 
     monkeypatch.setattr(reference_library, "installed", lambda *_args, **_options: Other())
+    lock_golden(tmp_path, b"", "", golden="", golden_sha256="")
+    assert reasons(verify("--config", manifest, "--with-reference")[1]) == ["REFERENCE_MISMATCH"]
+    deploy(tmp_path, made_by="tiktoken 0.1.0")
     code, answer = verify("--config", manifest, "--with-reference")
     assert (code, reasons(answer)) == (1, ["REFERENCE_MISMATCH"])
     message = answer["tokenizers"][0]["findings"][0]["message"]
@@ -404,11 +408,13 @@ def test_many_findings_are_cut_for_people_only(
     assert "and 10 findings more" in out
 
 
-def test_every_reason_is_in_a_table() -> None:
-    """The reasons of the command are those of a load and of its own table; none has two meanings."""
-    from tokenwire_server import model_config, verifying
-
+@pytest.mark.parametrize("module", [verifying, model_config])
+def test_the_table_of_reasons_is_whole(module: ModuleType) -> None:
+    """Every reason that the code names is in its table or documented for a load, and every one of the table is used."""
+    assert module.__file__ is not None
+    code = Path(module.__file__).read_text().partition('"""Each reason')[2]
+    used = set(re.findall(r'"([A-Z]+_[A-Z0-9_]+|UNPROVEN)"', code)) | {"BAD_CONFIG"}
+    table = {**verifying.REASONS, **module.REASONS}
     documented = set(re.findall(r"`([A-Z0-9_]+)`", ProofError.__doc__ or ""))
-    assert documented
-    assert not documented & verifying.REASONS.keys()
-    assert not verifying.REASONS.keys() & model_config.REASONS.keys()
+    assert used - table.keys() - documented == set()
+    assert module.REASONS.keys() <= used
