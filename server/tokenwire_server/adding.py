@@ -70,8 +70,8 @@ class Added:
 def add(wish: Wish, path: Path, store: Store) -> Added:
     """Add a tokenizer to the manifest at `path`, which is made if it is missing; `store` is of its folder.
 
-    Names are checked before anything is fetched. Raises `ConfigError`, `PullError`, `DetectError`, `ProofError`;
-    then the manifest, the lock and the golden vectors are as they were.
+    Names are checked before anything is fetched. Raises `ConfigError`, `PullError`, `DetectError`, `ProofError`; all
+    but STORE_UNWRITABLE before anything is written. Cost: `proving.make_golden`, and the fetch.
     """
     _check_names(wish, wish.name, _read(path))
     arrived = store.bring(wish.source, wish.sha256)
@@ -87,9 +87,11 @@ def add(wish: Wish, path: Path, store: Store) -> Added:
     digest = encoder.digest if encoder is not None else ""
     with _Writing(path) as writing:
         content = manifest_edit.appended(writing.before, tokenizer)
-        config.check_names((*_read(path), replace(tokenizer, digest=digest or None)))
+        others = _read(path)
+        config.check_names((*others, replace(tokenizer, digest=digest or None)))
         store.keep(arrived, tokenizer.file)
-        locked = proving.write(tokenizer, arrived.size_bytes, digest, made)
+        order = [item.name for item in (*others, tokenizer)]
+        locked = proving.write(tokenizer, arrived.size_bytes, digest, made, order)
         lockfile.write_whole(path.resolve(), content)
     return Added(tokenizer, locked, found, len(made.vectors) if made is not None else 0)
 

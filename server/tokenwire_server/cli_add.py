@@ -186,6 +186,7 @@ def _prove(options: argparse.Namespace) -> int:
     own = [item for item in found.named(options.names) if item.folder == found.folder]
     if not own:
         raise ConfigError(f"{found.path} lists no tokenizer to prove; `tokenwire artifacts add` adds one")
+    order = [item.name for item in found.tokenizers]
     results: list[dict[str, Any]] = []
     try:
         with Store(found.folder, Bounds()):
@@ -194,7 +195,7 @@ def _prove(options: argparse.Namespace) -> int:
                     results.append({"name": item.name, "state": "present", "proven_by": item.proven_by})
                     continue
                 try:
-                    locked, n_vectors, changes = proving.prove(item, found.limits.artifact_bytes)
+                    proved = proving.prove(item, found.limits.artifact_bytes, order)
                 except ProofError as error:
                     # Only a tokenizer that was asked for by name must be one that this version reads.
                     passed = error.reason == "UNSUPPORTED_FORMAT" and not options.names
@@ -207,9 +208,10 @@ def _prove(options: argparse.Namespace) -> int:
                     {
                         "name": item.name,
                         "state": "made",
-                        "proven_by": locked.proven_by,
-                        "n_vectors": n_vectors,
-                        "changes": [_change(each) for each in changes],
+                        "proven_by": proved.locked.proven_by,
+                        "n_vectors": proved.n_vectors,
+                        "changes": [_change(each) for each in proved.changes],
+                        "note": proved.note,
                     }
                 )
     except (PullError, OSError) as error:
@@ -243,6 +245,8 @@ def _report(results: list[dict[str, Any]], as_json: bool) -> None:
             print(f"{item['name']:<24} present   {proof}; --renew makes them anew")
             continue
         print(f"{item['name']:<24} made      {item['n_vectors']} golden vectors, {proof}")
+        if item["note"]:
+            print(f"    {item['note']}")
         for change in item["changes"][:_MOST_CHANGES]:
             before, after = (shorten(str(change[key]), 120) for key in ("before", "after"))
             print(f"    {findings.shown(change['text'])}: {before} before, {after} now")

@@ -31,12 +31,12 @@ _SIGNATURES: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
     ),
     (
         "HTML_PAGE",
-        re.compile(rb"\s*(?:<!doctype\s+html|<html|<head|<!--)", re.IGNORECASE),
+        re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<head|<!--)", re.IGNORECASE),
         "this is a web page, such as a login or an error page; give the address of the raw file",
     ),
     (
         "XML_DOCUMENT",
-        re.compile(rb"\s*<\?xml"),
+        re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml"),
         "this is an XML document, such as the error of a file store; look at what the source gives",
     ),
     ("COMPRESSED", re.compile(rb"\x1f\x8b"), "this is gzip-compressed; decompress it and add the result"),
@@ -64,7 +64,7 @@ _SIGNATURES: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
     ),
     (
         "GGUF",
-        re.compile(rb"GGUF"),
+        re.compile(rb"GGUF[\x01-\x0f]\x00{3}"),
         "these are model weights (GGUF), with a tokenizer inside; add the tokenizer.json they were made from",
     ),
     (

@@ -22,8 +22,8 @@ Findings = dict[str, Any]
 
 MOST_SHOWN = 12
 _MAX_EXAMPLES = 3
-_MAX_LOOKED_AT = 50_000
-"""Tokens merged by the slow twin in search of examples: a second or two."""
+_MAX_MERGE_STEPS = 10_000_000
+"""Pairs that the slow twin may look at in search of examples: one or two seconds."""
 
 _MARKER = re.compile(
     r"<\|[^<>|\s]{1,64}\|>"  # <|im_start|>
@@ -81,11 +81,13 @@ def _is_utf8(token: bytes) -> bool:
 def _unreachable(spec: TokenizerSpec) -> list[str]:
     """A few entries that no merges lead to, from the last on."""
     found: list[str] = []
-    for token in list(spec.ranks)[: -_MAX_LOOKED_AT - 1 : -1]:
+    steps_left = _MAX_MERGE_STEPS
+    for token in reversed(list(spec.ranks)):
+        steps_left -= len(token) * len(token)
+        if len(found) == _MAX_EXAMPLES or steps_left < 0:
+            break
         if len(token) > 1 and len(merge(token, spec.ranks)) > 1:
             found.append(token.decode("utf-8", "backslashreplace"))
-            if len(found) == _MAX_EXAMPLES:
-                break
     return found
 
 

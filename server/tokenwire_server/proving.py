@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -39,43 +40,65 @@ class Change:
     after: tuple[int, ...]
 
 
-def prove(config: TokenizerConfig, max_bytes: int) -> tuple[LockedTokenizer, int, list[Change]]:
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Golden vectors that were made and locked.
+
+    `changes` are the texts whose ids are others than in the golden file before; `note` says why that could not be
+    compared.
+    """
+
+    locked: LockedTokenizer
+    n_vectors: int
+    changes: tuple[Change, ...] = ()
+    note: str = ""
+
+
+def prove(config: TokenizerConfig, max_bytes: int, order: Sequence[str]) -> Proved:
     """Make golden vectors of a tokenizer of a manifest, and lock them.
 
-    Gives the lock entry, the number of vectors, and those whose ids are others than in the golden file before.
-    `max_bytes` bounds the artifact. Raises `ProofError`, also REFERENCE_MISSING where the vectors before had a
-    reference library behind them and these would have none; and `OSError`.
+    `max_bytes` bounds the artifact, `order` is that of the manifest. Raises `ProofError`, also REFERENCE_MISSING where
+    the vectors before had a reference library behind them and these would have none; and `OSError`.
     """
     data = artifacts.read_pinned(config, max_bytes)
     encoder = artifacts.load(config, data)
     artifacts.check_digest(config, encoder)
-    before = artifacts.read_golden(config)
     made = make_golden(encoder, data)
-    if before is not None and before.made_by and not made.made_by:
+    if config.proven_by and not made.made_by:
         raise ProofError(
             "REFERENCE_MISSING",
-            f"the golden vectors were made by {before.made_by}, and no reference library is installed that could "
+            f"the golden vectors were made by {config.proven_by}, and no reference library is installed that could "
             'renew them: pip install "tokenwire-server[reference]"',
         )
     size_bytes = (config.folder / config.file).stat().st_size
-    locked = write(config, size_bytes, encoder.digest, made)
-    return locked, len(made.vectors), [] if before is None else changes(before, made)
+    changes: tuple[Change, ...] = ()
+    note = ""
+    try:
+        if (before := artifacts.read_golden(config)) is not None:
+            changes = _changes(before, made)
+    except ProofError as error:
+        note = f"the golden vectors before could not be compared: {error}"
+    locked = write(config, size_bytes, encoder.digest, made, order)
+    return Proved(locked, len(made.vectors), changes, note)
 
 
-def changes(before: Golden, after: Golden) -> list[Change]:
+def _changes(before: Golden, after: Golden) -> tuple[Change, ...]:
     """The texts of both whose ids differ."""
     ids = {(item.text, item.special): item.ids for item in before.vectors}
-    return [
+    return tuple(
         Change(item.text, item.special, known, item.ids)
         for item in after.vectors
         if (known := ids.get((item.text, item.special), item.ids)) != item.ids
-    ]
+    )
 
 
-def write(config: TokenizerConfig, size_bytes: int, digest: str, made: Golden | None) -> LockedTokenizer:
+def write(
+    config: TokenizerConfig, size_bytes: int, digest: str, made: Golden | None, order: Sequence[str]
+) -> LockedTokenizer:
     """Write the golden vectors of a tokenizer, if it has any, and its lock entry. Raises `OSError`.
 
-    What is in the lock of other tokenizers stays, and the time of a file that is the same.
+    What is in the lock of other tokenizers stays, and the time of a file that is the same. `order` are the names in
+    the manifest's order, which is the lock's.
     """
     now = datetime.now(UTC).replace(microsecond=0)
     file = LockedFile(config.file, config.source, config.file_sha256, size_bytes, now)
@@ -90,7 +113,10 @@ def write(config: TokenizerConfig, size_bytes: int, digest: str, made: Golden | 
         lockfile.write_whole(config.folder / path, content)
         sha256 = hashlib.sha256(content).hexdigest()
         entry = replace(entry, golden=path, golden_sha256=sha256, proven_by=made.made_by)
-    lockfile.write(config.folder, Lock(entries | {config.name: entry}))
+    entries[config.name] = entry
+    place = {name: index for index, name in enumerate(order)}
+    ordered = sorted(entries, key=lambda name: place.get(name, len(place)))
+    lockfile.write(config.folder, Lock({name: entries[name] for name in ordered}))
     return entry
 
 

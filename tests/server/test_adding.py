@@ -94,7 +94,7 @@ def test_what_was_added_is_served(tmp_path: Path) -> None:
     assert tokenizer.aliases == ("small",)
     assert tokenizer.models == ("tiny-1",)
     assert tokenizer.proven_by == added.locked.proven_by == f"tiktoken {version('tiktoken')}"
-    assert tokenizer.digest == added.locked.digest
+    assert tokenizer.known_digest == added.locked.digest
     assert added.n_vectors > 100
     assert set(files(tmp_path)) == {"tokenwire.toml", "tokenwire.lock", "golden/tiny.json", tokenizer.file}
 
@@ -196,7 +196,7 @@ def test_a_known_name_is_for_the_tokenizer_it_means(tmp_path: Path) -> None:
     data = lzma.decompress((embedded.DATA_FOLDER / "cl100k_base.tiktoken.xz").read_bytes())
     added = add(tmp_path, Wish(source=source(tmp_path, data, "x.bin"), aliases=("gpt-4",)))
     assert added.config.name == "cl100k_base"
-    assert served(tmp_path)["cl100k_base"].digest == embedded.embedded(["cl100k_base"])[0].digest
+    assert served(tmp_path)["cl100k_base"].known_digest == embedded.embedded(["cl100k_base"])[0].digest
 
 
 def test_the_pin_decides(tmp_path: Path) -> None:
@@ -339,11 +339,18 @@ def test_a_name_is_taken_from_the_source(spelling: str, name: str) -> None:
 
 
 def test_a_stale_lock_entry_is_replaced(tmp_path: Path) -> None:
-    """What the lock had under the name, of a table that was removed, does not stand in the way."""
+    """What the lock had under the name, of a table that was removed, goes; the lock keeps the manifest's order."""
+    path = tmp_path / "tokenwire.toml"
+    path.write_text(SETTINGS)
     add(tmp_path, wish(tmp_path))
-    (tmp_path / "tokenwire.toml").write_text(SETTINGS)
+    first = path.read_text().removeprefix(SETTINGS)
+    add(tmp_path, wish(tmp_path, name="second"))
+    path.write_text(path.read_text().replace(first, ""))
     add(tmp_path, wish(tmp_path, special_tokens={"<|other|>": 400}))
     assert served(tmp_path)["tiny"].special_tokens == {"<|other|>": 400}
+    lock = lockfile.read(tmp_path)
+    assert lock is not None
+    assert list(lock.tokenizers) == ["second", "tiny"]
 
 
 def test_a_manifest_that_cannot_be_read_is_refused_first(tmp_path: Path) -> None:

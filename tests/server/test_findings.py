@@ -49,6 +49,14 @@ def test_unreachable_entries_are_counted_and_shown() -> None:
     assert found["unreachable_examples"] == ["rst", "uvw", "xyzzy"]
 
 
+def test_examples_are_looked_for_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for examples ends with its steps, however long the tokens are; the count is exact all the same."""
+    monkeypatch.setattr(findings, "_MAX_MERGE_STEPS", 100)
+    found = findings.of_encoder(encoder({b"xyz": 270, b"uvw" * 300: 271}))
+    assert found["n_unreachable"] == 2
+    assert found["unreachable_examples"] == []
+
+
 def test_ordinary_entries_that_look_like_control_tokens_are_a_warning() -> None:
     """An ordinary entry spelled like a chat marker is listed: in a rank file it cannot be made a control token."""
     found = findings.of_encoder(encoder({b"<|im_start|>": 270, b"<table>": 271, b"\xff<": 272}))

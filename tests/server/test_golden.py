@@ -215,26 +215,27 @@ def listed(folder: Path) -> TokenizerConfig:
 
 def test_proving_locks_what_is_served(tmp_path: Path) -> None:
     """A listed tokenizer gets golden vectors and a lock entry, and is served by them."""
-    locked, n_vectors, changes = proving.prove(listed(tmp_path), MAX_BYTES)
+    proved = proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
+    locked = proved.locked
     config = listed(tmp_path)
     assert (config.golden, config.golden_sha256) == (locked.golden, locked.golden_sha256)
     assert config.proven_by.startswith("tiktoken ")
-    assert n_vectors > len(golden_texts.TEXTS)
-    assert changes == []
-    assert artifacts.prove(config, MAX_BYTES).digest == locked.digest == config.digest
+    assert proved.n_vectors > len(golden_texts.TEXTS)
+    assert proved.changes == ()
+    assert artifacts.prove(config, MAX_BYTES).digest == locked.digest == config.known_digest
 
 
 def test_proving_anew_for_the_same_state_changes_nothing(tmp_path: Path) -> None:
     """Golden file and lock made anew have the same bytes, the time of the file too."""
-    proving.prove(listed(tmp_path), MAX_BYTES)
+    proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    proving.prove(listed(tmp_path), MAX_BYTES)
+    proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_proving_anew_tells_which_ids_changed(tmp_path: Path) -> None:
     """The texts whose ids are not those of the golden file before are given with both."""
-    proving.prove(listed(tmp_path), MAX_BYTES)
+    proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
     config = listed(tmp_path)
     path = tmp_path / str(config.golden)
     document = json.loads(path.read_bytes())
@@ -247,15 +248,26 @@ def test_proving_anew_tells_which_ids_changed(tmp_path: Path) -> None:
     (tmp_path / lockfile.NAME).write_text(
         lockfile.text(lock).replace(str(config.golden_sha256), hashlib.sha256(path.read_bytes()).hexdigest())
     )
-    _, _, changes = proving.prove(listed(tmp_path), MAX_BYTES)
-    assert changes == [proving.Change("Hello, world!", False, (7,), tuple(right))]
+    proved = proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
+    assert proved.changes == (proving.Change("Hello, world!", False, (7,), tuple(right)),)
+
+
+def test_lost_vectors_are_made_anew(tmp_path: Path) -> None:
+    """A golden file that is gone or damaged does not stand in the way; what could not be compared is said."""
+    path = tmp_path / str(proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"]).locked.golden)
+    before = path.read_bytes()
+    for damage in (path.unlink, lambda: path.write_bytes(b"{}")):
+        damage()
+        proved = proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
+        assert "could not be compared" in proved.note
+        assert path.read_bytes() == before
 
 
 def test_a_proof_is_not_lost_by_proving_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of a reference library are not replaced by the twin's where the library is gone."""
-    proving.prove(listed(tmp_path), MAX_BYTES)
+    proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(ProofError) as caught:
-        proving.prove(listed(tmp_path), MAX_BYTES)
+        proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])
     assert caught.value.reason == "REFERENCE_MISSING"
     assert listed(tmp_path).proven_by.startswith("tiktoken ")
