@@ -47,6 +47,8 @@ _MOST_ID = 2**31
 _NESTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 """Where the language model of a larger model is described, the likeliest first."""
 _SIZE_KEYS = ("vocab_size", "padded_vocab_size")
+_EXTRA_KEY = "additional_vocab_size"
+"""Rows that some models keep in a second embedding behind the first."""
 _EXTRA_ROWS = MappingProxyType({"mllama": 8, "mllama_text_model": 8})
 """Rows that a model type adds to `vocab_size` in its code."""
 
@@ -139,15 +141,21 @@ def _embedding_rows(found: BundleCheck, levels: Mapping[str, dict[str, Any]]) ->
     extra = 0
     for place, document in levels.items():
         model_type = document.get("model_type")
-        extra = _EXTRA_ROWS.get(model_type, extra) if isinstance(model_type, str) else extra
-        for key in _SIZE_KEYS:
+        if isinstance(model_type, str) and model_type in _EXTRA_ROWS:
+            extra = _EXTRA_ROWS[model_type]
+        for key in (*_SIZE_KEYS, _EXTRA_KEY):
             value = document.get(key)
             if value is None:
                 continue
-            if type(value) is int and 0 < value <= _MOST_ID:
-                stated[f"`{key}` in {place}"] = value
+            least = 0 if key == _EXTRA_KEY else 1
+            if type(value) is not int or not least <= value <= _MOST_ID:
+                found.add(
+                    "BAD_MODEL_CONFIG", f"`{key}` in {place} is not a number from {least} to {_MOST_ID}"
+                )
+            elif key == _EXTRA_KEY:
+                extra = value
             else:
-                found.add("BAD_MODEL_CONFIG", f"`{key}` in {place} is not a number from 1 to {_MOST_ID}")
+                stated[f"`{key}` in {place}"] = value
     if not stated:
         found.add(
             "NO_EMBEDDING_SIZE",
