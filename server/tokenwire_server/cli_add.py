@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokenwire_server import deployment, findings
 from tokenwire_server.cli_progress import Progress
+from tokenwire_server.deployment import Deployment
 from tokenwire_server.errors import ConfigError, shorten
-from tokenwire_server.manifest import FORMATS
+from tokenwire_server.manifest import FORMATS, TokenizerConfig
 
 if TYPE_CHECKING:
     from tokenwire_server.adding import Added
@@ -176,8 +177,6 @@ def _proof(locked: LockedTokenizer, n_vectors: int) -> str:
 
 
 def _prove(options: argparse.Namespace) -> int:
-    from tokenwire_server import proving
-    from tokenwire_server.artifacts import ProofError
     from tokenwire_server.pull.errors import PullError
     from tokenwire_server.pull.remote import Bounds
     from tokenwire_server.pull.store import Store
@@ -186,41 +185,42 @@ def _prove(options: argparse.Namespace) -> int:
     own = [item for item in found.named(options.names) if item.folder == found.folder]
     if not own:
         raise ConfigError(f"{found.path} lists no tokenizer to prove; `tokenwire artifacts add` adds one")
-    order = [item.name for item in found.tokenizers]
-    results: list[dict[str, Any]] = []
     try:
         with Store(found.folder, Bounds()):
-            for item in own:
-                if item.golden is not None and not options.renew:
-                    results.append({"name": item.name, "state": "present", "proven_by": item.proven_by})
-                    continue
-                try:
-                    proved = proving.prove(item, found.limits.artifact_bytes, order)
-                except ProofError as error:
-                    # Only a tokenizer that was asked for by name must be one that this version reads.
-                    passed = error.reason == "UNSUPPORTED_FORMAT" and not options.names
-                    state = "passed over" if passed else "failed"
-                    results.append(
-                        {"name": item.name, "state": state, "reason": error.reason, "message": str(error)}
-                    )
-                    continue
-                results.append(
-                    {
-                        "name": item.name,
-                        "state": "made",
-                        "proven_by": proved.locked.proven_by,
-                        "n_vectors": proved.n_vectors,
-                        "changes": [_change(each) for each in proved.changes],
-                        "note": proved.note,
-                    }
-                )
-    except (PullError, OSError) as error:
-        reason = error.reason if isinstance(error, PullError) else "STORE_UNWRITABLE"
-        what = str(error) if isinstance(error, PullError) else error.strerror
-        print(f"tokenwire: {reason}: {what}", file=sys.stderr)
+            results = [_prove_one(item, found, options) for item in own]
+    except PullError as error:
+        print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"tokenwire: STORE_UNWRITABLE: {found.folder}: {error.strerror}", file=sys.stderr)
         return 1
     _report(results, options.json)
     return 0 if all(item["state"] != "failed" for item in results) else 1
+
+
+def _prove_one(item: TokenizerConfig, found: Deployment, options: argparse.Namespace) -> dict[str, Any]:
+    """What --json says of one tokenizer."""
+    from tokenwire_server import proving
+    from tokenwire_server.artifacts import ProofError
+
+    if item.golden is not None and not options.renew:
+        return {"name": item.name, "state": "present", "proven_by": item.proven_by}
+    try:
+        order = [each.name for each in found.tokenizers]
+        proved = proving.prove(item, found.limits.artifact_bytes, order)
+    except ProofError as error:
+        # Only a tokenizer that was asked for by name must be one that this version reads.
+        is_passed = error.reason == "UNSUPPORTED_FORMAT" and not options.names
+        state = "passed over" if is_passed else "failed"
+        return {"name": item.name, "state": state, "reason": error.reason, "message": str(error)}
+    return {
+        "name": item.name,
+        "state": "made",
+        "proven_by": proved.locked.proven_by,
+        "n_vectors": proved.n_vectors,
+        "changes": [_change(each) for each in proved.changes],
+        "note": proved.note,
+    }
 
 
 def _change(change: Change) -> dict[str, Any]:
