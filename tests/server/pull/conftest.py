@@ -57,8 +57,14 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
 
 
 @pytest.fixture
-def partial(tmp_path: Path) -> Path:
-    """A file to fetch to, in a folder of its own."""
+def folder(tmp_path: Path) -> Path:
+    """An empty folder for what is pulled."""
     folder = tmp_path / "store"
     folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def partial(folder: Path) -> Path:
+    """A file to fetch to, in that folder."""
     return folder / "file.partial"
