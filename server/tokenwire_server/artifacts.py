@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 
 import tokenwire_core
-from tokenwire_core import Encoder
+from tokenwire_core import Encoder, TokenizerSpec
 from tokenwire_core.errors import ArtifactError, TokenizerError
 
 from tokenwire_server import golden, logs
@@ -31,7 +31,8 @@ class ProofError(Exception):
     """A tokenizer could not be proven. `reason` is one of the core's `ArtifactError` reasons, or of these:
 
     `LOCK_MISMATCH`, `FILE_UNREADABLE`, `FILE_OUTSIDE_FOLDER`, `FILE_TOO_LARGE`, `SHA256_MISMATCH`,
-    `BAD_COMPRESSION`, `BAD_OPTION`, `DIGEST_MISMATCH`, `BAD_GOLDEN`, `GOLDEN_MISMATCH`.
+    `BAD_COMPRESSION`, `BAD_OPTION`, `DIGEST_MISMATCH`, `BAD_GOLDEN`, `GOLDEN_MISMATCH`; and where golden vectors are
+    made, `LOSSY_PATTERN`, `REFERENCE_FAILED`, `REFERENCE_MISSING`.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -54,8 +55,17 @@ def prove(config: TokenizerConfig, max_bytes: int) -> Encoder:
 
 def load(config: TokenizerConfig, data: bytes) -> Encoder:
     """The encoder of an artifact's bytes with the options of `config`, not yet proven. Raises `ProofError`."""
+    spec = read_spec(config, data)
     try:
-        return tokenwire_core.load(
+        return Encoder(spec)
+    except ArtifactError as error:
+        raise ProofError(error.reason, str(error)) from None
+
+
+def read_spec(config: TokenizerConfig, data: bytes) -> TokenizerSpec:
+    """What an artifact's bytes and the options of `config` say, not yet compiled. Raises `ProofError`."""
+    try:
+        return tokenwire_core.read_spec(
             data,
             format=config.format,
             pattern=config.pattern,
@@ -92,12 +102,13 @@ def read_pinned(config: TokenizerConfig, max_bytes: int) -> bytes:
 
 def check_digest(config: TokenizerConfig, encoder: Encoder) -> None:
     """Raises `ProofError` where the encoder has not the digest of the manifest and its lock."""
-    if config.digest is not None and encoder.digest != config.digest:
-        raise ProofError(
-            "DIGEST_MISMATCH",
-            f"the digest is {encoder.digest}, the manifest or its lock says {config.digest}; "
-            "check the pattern, special tokens and control tokens",
-        )
+    for said, where in ((config.digest, "manifest"), (config.locked_digest, "lock")):
+        if said and encoder.digest != said:
+            raise ProofError(
+                "DIGEST_MISMATCH",
+                f"the digest is {encoder.digest}, the {where} says {said}; check the pattern, special tokens and "
+                "control tokens, and run `tokenwire artifacts pull` if a change of these is meant",
+            )
 
 
 def read_golden(config: TokenizerConfig) -> Golden | None:

@@ -78,7 +78,7 @@ def _entry(config: TokenizerConfig, is_long: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": config.name,
         "state": deployment.state(config),
-        "digest": config.digest or "",
+        "digest": config.known_digest,
         "format": config.format,
         "proven_by": config.proven_by,
         "aliases": list(config.aliases),
@@ -146,6 +146,7 @@ def _tell(outcome: Outcome, as_json: bool) -> None:
     if as_json:
         entry = {"name": outcome.name, "state": outcome.state}
         entry |= {"reason": outcome.reason, "message": outcome.message} if outcome.reason else {}
+        entry |= {"note": outcome.note} if outcome.note else {}
         entry |= {"digest": locked.digest, "file": locked.file.path} if locked is not None else {}
         _print_json(entry)
     elif locked is None:
@@ -153,6 +154,8 @@ def _tell(outcome: Outcome, as_json: bool) -> None:
     else:
         digest = locked.digest or f"no digest: this version does not read {locked.format}"
         print(f"{outcome.name:<24} {outcome.state:<9} {digest}")
+        if outcome.note:
+            print(f"    {outcome.note}")
 
 
 def _print_json(entry: dict[str, Any]) -> None:

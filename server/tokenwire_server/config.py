@@ -160,7 +160,7 @@ def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
             if meant is None:
                 continue
             if meant in digests:
-                is_it, remedy = item.digest == digests[meant], f'digest = "{digests[meant]}"'
+                is_it, remedy = item.known_digest == digests[meant], f'digest = "{digests[meant]}"'
             else:
                 is_it, remedy = not models.names_of(meant).isdisjoint(own), f'aliases = ["{meant}"]'
             if not is_it:

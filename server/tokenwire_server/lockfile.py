@@ -157,10 +157,10 @@ def _applied(config: TokenizerConfig, locked: LockedTokenizer | None) -> Tokeniz
         return replace(config, lock_fault=keys)
     return replace(
         config,
-        digest=config.digest or locked.digest or None,
         golden=locked.golden or None,
         golden_sha256=locked.golden_sha256 or None,
         proven_by=locked.proven_by,
+        locked_digest=locked.digest,
         size_bytes=locked.file.size_bytes,
     )
 

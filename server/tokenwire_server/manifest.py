@@ -68,6 +68,7 @@ class TokenizerConfig:
     golden_sha256: str | None = None
     proven_by: str = ""
     """The reference library that made the golden vectors, and its version; empty: unproven."""
+    locked_digest: str = ""
     size_bytes: int | None = None
     """The size of `file`."""
     lock_fault: str = ""
@@ -78,8 +79,13 @@ class TokenizerConfig:
         """The pin of the bytes of `file` itself, compressed if it is."""
         return self.xz_sha256 or self.sha256
 
+    @property
+    def known_digest(self) -> str:
+        """The digest the tokenizer must have, said by the manifest or its lock; empty where neither does."""
+        return self.digest or self.locked_digest
 
-_LOCKED = ("golden", "golden_sha256", "proven_by", "size_bytes", "lock_fault")
+
+_LOCKED = ("golden", "golden_sha256", "proven_by", "locked_digest", "size_bytes", "lock_fault")
 _TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", *_LOCKED))
 """The documented keys."""
 

@@ -149,14 +149,14 @@ def test_the_bytes_that_were_hashed_are_the_bytes_that_are_parsed(
 ) -> None:
     """A file swapped while its tokenizer loads changes nothing: it was read once."""
     config = configured(tmp_path)
-    load = tokenwire_core.load
+    read_spec = tokenwire_core.read_spec
 
-    def swapping(data: bytes, **options: Any) -> tokenwire_core.Encoder:
+    def swapping(data: bytes, **options: Any) -> tokenwire_core.TokenizerSpec:
         (tmp_path / config.file).write_bytes(b"something else")
         assert hashlib.sha256(data).hexdigest() == config.sha256
-        return load(data, **options)
+        return read_spec(data, **options)
 
-    monkeypatch.setattr(tokenwire_core, "load", swapping)
+    monkeypatch.setattr(tokenwire_core, "read_spec", swapping)
     assert artifacts.prove(config, MAX_BYTES).vocab_size == 302
     assert (tmp_path / config.file).read_bytes() == b"something else"
 

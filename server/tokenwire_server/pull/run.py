@@ -24,6 +24,8 @@ class Outcome:
     name: str
     state: Literal["pulled", "present", "failed"]
     locked: LockedTokenizer | None = None
+    note: str = ""
+    """What changed in its lock entry that somebody should know of."""
     reason: str = ""
     message: str = ""
 
@@ -47,7 +49,8 @@ def pull(
     `max_bytes` bounds an artifact. Raises `LockWouldChangeError` where `frozen`
     forbids the new lock, `ConfigError` for a lock that cannot be read, and `PullError` where it cannot be written.
     """
-    known = (lockfile.read(folder) or lockfile.EMPTY).tokenizers
+    before = lockfile.read(folder)
+    known = before.tokenizers if before is not None else {}
     outcomes, entries = [], {}
     for config in configs:
         entry = known.get(config.name)
@@ -58,11 +61,11 @@ def pull(
             entry = outcome.locked or entry
         if entry is not None:
             entries[config.name] = entry
-    lock = Lock(entries)
     if frozen and entries != known:
         raise LockWouldChangeError
     try:
-        lockfile.write(folder, lock)
+        if before is not None or entries:
+            lockfile.write(folder, Lock(entries))
     except OSError as error:
         raise PullError("STORE_UNWRITABLE", f"the lock cannot be written: {error.strerror}") from None
     return outcomes
@@ -71,27 +74,25 @@ def pull(
 def _pull_one(
     config: TokenizerConfig, known: LockedTokenizer | None, store: Store, max_bytes: int
 ) -> Outcome:
-    if known is not None and lockfile.disagreement(config, known):
-        stale, known = known, None
-    else:
-        stale = None
+    # The size that is known is that of the file that was locked.
+    is_same = known is not None and known.file.sha256 == config.file_sha256
     try:
-        state, size_bytes = _file(config, known, store)
-        if known is not None and known.digest:
-            return Outcome(config.name, state, known)
-        return Outcome(config.name, state, _locked(config, size_bytes, stale or known, max_bytes))
+        state, size_bytes = _file(
+            config, known.file.size_bytes if known is not None and is_same else None, store
+        )
+        locked = _locked(config, size_bytes, known, max_bytes)
+        return Outcome(config.name, state, locked, _note(known, locked))
     except (PullError, ProofError) as error:
         return Outcome(config.name, "failed", reason=error.reason, message=str(error))
 
 
 def _file(
-    config: TokenizerConfig, known: LockedTokenizer | None, store: Store
+    config: TokenizerConfig, size_bytes: int | None, store: Store
 ) -> tuple[Literal["pulled", "present"], int]:
-    """See to it that the file is there and equals its pin; gives its size in bytes."""
-    path = config.folder / config.file
-    found, size_bytes = _hash(path)
+    """See to it that the file is there and equals its pin; gives its size. `size_bytes` is known of it."""
+    found, found_bytes = _hash(config.folder / config.file)
     if found == config.file_sha256:
-        return "present", size_bytes
+        return "present", found_bytes
     if not config.source:
         what = "is not there" if found is None else f"has sha256 {found}, its pin is {config.file_sha256}"
         raise PullError(
@@ -103,9 +104,7 @@ def _file(
             "SHA256_MISMATCH",
             f"{config.file} has sha256 {found}, its pin is {config.file_sha256}; remove the file to pull it anew",
         )
-    arrived = store.bring(
-        config.source, config.file_sha256, known.file.size_bytes if known is not None else None
-    )
+    arrived = store.bring(config.source, config.file_sha256, size_bytes)
     store.keep(arrived, config.file)
     return "pulled", arrived.size_bytes
 
@@ -125,11 +124,18 @@ def _locked(
     return locked
 
 
+def _note(before: LockedTokenizer | None, after: LockedTokenizer) -> str:
+    if before is None or before.digest in ("", after.digest):
+        return ""
+    lost = "; its golden vectors no longer apply: run `tokenwire artifacts prove`" if before.golden else ""
+    return f"the digest was {before.digest}{lost}"
+
+
 def _digest(config: TokenizerConfig, max_bytes: int) -> str:
     """The digest; empty for a format this version does not read. Raises `ProofError`."""
     unlocked = replace(config, lock_fault="")
     try:
-        digest = artifacts.load(unlocked, artifacts.read_pinned(unlocked, max_bytes)).digest
+        digest = artifacts.read_spec(unlocked, artifacts.read_pinned(unlocked, max_bytes)).digest
     except ProofError as error:
         if error.reason == "UNSUPPORTED_FORMAT":
             return ""
