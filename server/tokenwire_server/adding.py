@@ -34,8 +34,8 @@ from tokenwire_server.findings import Findings
 from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import EXTENSIONS, Format, TokenizerConfig
 from tokenwire_server.pull.errors import PullError
-from tokenwire_server.pull.sources import FileSource, HttpsSource, HubSource, parse_source
 from tokenwire_server.pull.store import Store
+from tokenwire_server.sources import FileSource, HttpsSource, HubSource, parse_source
 
 _COMMON_NAMES = ("tokenizer", "vocab", "model", "spiece", "sentencepiece.bpe")
 """Stems of file names that say nothing of the tokenizer."""

@@ -32,6 +32,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, cast
 
 from tokenwire_server.errors import ConfigError, shorten
+from tokenwire_server.sources import parse_source
 
 Format = Literal["tiktoken", "hf_json", "sentencepiece"]
 FORMATS = ("tiktoken", "hf_json", "sentencepiece")
@@ -188,7 +189,7 @@ def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfi
         raise ConfigError(f"{where}: {unknown(format_name, FORMATS, 'format')}")
     sha256 = _hash(table, "sha256", where)
     xz_sha256 = _hash(table, "xz_sha256", where) if "xz_sha256" in table else None
-    source = _text(table, "source", where) if "source" in table else ""
+    source = _source(table, where) if "source" in table else ""
     if source and "file" not in table:
         file = artifact_path(format_name, sha256, xz_sha256)
     else:
@@ -227,6 +228,16 @@ def _text(table: Mapping[str, Any], key: str, where: str) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where}: `{key}` must be a string that is not empty")
     return value
+
+
+def _source(table: Mapping[str, Any], where: str) -> str:
+    """A source, whose spelling can be read; what is behind it is for `artifacts pull` to find out."""
+    text = _text(table, "source", where)
+    try:
+        parse_source(text)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: `source`: {error}") from None
+    return text
 
 
 def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:

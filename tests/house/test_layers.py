@@ -32,7 +32,7 @@ LAYERS = {
     "tokenwire_server": (
         {""},
         {"errors", "model_proto"},
-        {"golden", "limits", "logs", "manifest", "models", "reference_library", "toml_text"},
+        {"golden", "limits", "logs", "manifest", "models", "reference_library", "sources", "toml_text"},
         {"lockfile", "detect", "manifest_edit", "golden_texts", "findings"},
         {"embedded"},
         {"known_rank_files"},

@@ -32,7 +32,7 @@ PIECE_BYTES = 1 << 18
 RETRIED = frozenset({429, 502, 503, 504})
 """Statuses that pass by themselves."""
 _DOCUMENTATION = tuple(map(ipaddress.IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
-"""Not global, but no private network either: nothing is to be reached there but what a sandbox maps there."""
+"""Set aside for examples: not global, but no private network either, so there is nothing to guard."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Access, Located, Remote
-from tokenwire_server.pull.sources import HubSource
 from tokenwire_server.pull.urls import check_encrypted, header_value, read_address
+from tokenwire_server.sources import HubSource
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 MAX_TOKEN_BYTES = 4096

@@ -19,7 +19,6 @@ from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.npm_settings import NpmSettings
 from tokenwire_server.pull.package_names import near_versions
 from tokenwire_server.pull.remote import Access, Bounds, FetchSmall, Located, Remote
-from tokenwire_server.pull.sources import NpmSource
 from tokenwire_server.pull.urls import (
     Address,
     basic,
@@ -27,6 +26,7 @@ from tokenwire_server.pull.urls import (
     header_value,
     read_address,
 )
+from tokenwire_server.sources import NpmSource
 
 DEFAULT_REGISTRY = "https://registry.npmjs.org/"
 ACCEPT = "application/json"

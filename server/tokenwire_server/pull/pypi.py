@@ -31,8 +31,8 @@ from tokenwire_server.pull.package_names import (
 from tokenwire_server.pull.pip_settings import PipSettings
 from tokenwire_server.pull.remote import Access, Bounds, FetchSmall, Located, Remote
 from tokenwire_server.pull.simple_index import ACCEPT, MAX_FILES, Link, read_page
-from tokenwire_server.pull.sources import PypiSource
 from tokenwire_server.pull.urls import Address, check_encrypted, is_listed, read_address
+from tokenwire_server.sources import PypiSource
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

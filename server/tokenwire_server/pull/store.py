@@ -24,7 +24,7 @@ from tokenwire_server.pull import archives, fetch, hub, npm, pypi
 from tokenwire_server.pull.connect import Interrupted
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Bounds, Located, Remote
-from tokenwire_server.pull.sources import FileSource, HttpsSource, HubSource, NpmSource, Source, parse_source
+from tokenwire_server.sources import FileSource, HttpsSource, HubSource, NpmSource, Source, parse_source
 
 Report = Callable[[str, int, int | None], None]
 """Told now and then: the source, the bytes that are here, and all there will be where that is known."""

@@ -11,7 +11,7 @@ from tokenwire_server.pull import pypi
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.pip_settings import PipSettings
 from tokenwire_server.pull.remote import Bounds, Located
-from tokenwire_server.pull.sources import PypiSource
+from tokenwire_server.sources import PypiSource
 
 from tests.server.pull.canned import Canned
 

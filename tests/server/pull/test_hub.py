@@ -8,7 +8,7 @@ import pytest
 from tokenwire_server.pull import hub
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Remote
-from tokenwire_server.pull.sources import HubSource
+from tokenwire_server.sources import HubSource
 
 TINY = HubSource("org/tiny", "main", "tokenizer.json")
 HIDDEN = "hunter2"

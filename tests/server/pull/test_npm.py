@@ -15,7 +15,7 @@ from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.fetch import fetch_small
 from tokenwire_server.pull.npm_settings import NpmSettings
 from tokenwire_server.pull.remote import Bounds, Located, Remote
-from tokenwire_server.pull.sources import NpmSource, parse_source
+from tokenwire_server.sources import NpmSource, parse_source
 
 from tests.server.pull.canned import Canned
 

@@ -11,7 +11,7 @@ from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.fetch import fetch_small
 from tokenwire_server.pull.pip_settings import PipSettings
 from tokenwire_server.pull.remote import Bounds, Located
-from tokenwire_server.pull.sources import PypiSource, parse_source
+from tokenwire_server.sources import PypiSource, parse_source
 
 from tests.server.pull.canned import Canned
 from tests.server.pull.made_up_index import (
