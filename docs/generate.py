@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tokenwire_server import limits, model_config, verifying
+from tokenwire_server import detect, limits, model_config, proving, verifying
 from tokenwire_server.errors import CODES
 from tokenwire_server.meter import Meter
 from tokenwire_server.pull import errors as pull_errors
@@ -48,7 +48,22 @@ def pull_errors_page() -> str:
     """The reasons why an artifact could not be had."""
     rows = [f"| `{reason}` | {meaning} |" for reason, meaning in pull_errors.REASONS.items()]
     head = "# Errors of a pull\n\nWhy `tokenwire artifacts add` or `pull` could not have a file; see"
-    return f"{head} [artifacts.md](artifacts.md).\n\n| reason | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"
+    return (
+        f"{head} [artifacts.md](artifacts.md).\n\n| reason | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def add_reasons_page() -> str:
+    """The reasons of `artifacts add` and `prove` beside those of a pull and of a load."""
+    rows = [
+        f"| `{reason}` | {meaning} |" for reason, meaning in {**detect.REASONS, **proving.REASONS}.items()
+    ]
+    head = (
+        "# Refusals of an add\n\nWhat `tokenwire artifacts add` makes of bytes that are no artifact, and why a "
+        "tokenizer gets no golden vectors;\nsee [adding.md](adding.md). Files that cannot be had are in "
+        "[pull-errors.md](pull-errors.md)."
+    )
+    return f"{head}\n\n| reason | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def verify_reasons_page() -> str:
@@ -95,6 +110,7 @@ def metrics_page() -> str:
 
 
 PAGES = {
+    "add-reasons.md": add_reasons_page,
     "errors.md": errors_page,
     "limits.md": limits_page,
     "metrics.md": metrics_page,

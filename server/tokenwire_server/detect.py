@@ -10,10 +10,32 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tokenwire_server.manifest import Format
 from tokenwire_server.model_proto import MalformedModelError, Model, read_model
+
+REASONS = MappingProxyType(
+    {
+        "EMPTY": "there is nothing in the file",
+        "LFS_POINTER": "a Git LFS pointer, which stands for the file",
+        "HTML_PAGE": "a web page, such as a login or an error page",
+        "XML_DOCUMENT": "an XML document, such as the error of a file store",
+        "COMPRESSED": "compressed by gzip, xz, zstandard or bzip2",
+        "ARCHIVE": "a zip or tar archive",
+        "GGUF": "model weights in GGUF",
+        "SAFETENSORS": "model weights in safetensors",
+        "PICKLE": "a Python pickle, which is code and is not read",
+        "MERGES_FILE": "a merges.txt, half of the two-file layout",
+        "OTHER_JSON": "JSON that is no tokenizer.json",
+        "BAD_JSON": "JSON that is cut short or malformed",
+        "JSON_TOO_LARGE": "more JSON than is read",
+        "OTHER_FORMAT": "an artifact of another format than --format says",
+        "UNKNOWN_FORMAT": "none of the formats",
+    }
+)
+"""What bytes can be that are no artifact, or not the one that was asked for: each reason with its meaning."""
 
 MAX_JSON_BYTES = 64 << 20
 MAX_JSON_CONTAINERS = 4_000_000
@@ -96,9 +118,11 @@ _OTHER_JSON = (
 
 
 class DetectError(Exception):
-    """The bytes are no artifact; `reason` names what they are instead, the message says what to do."""
+    """The bytes are no artifact; `reason` is a key of `REASONS`, the message says what to do."""
 
     def __init__(self, reason: str, message: str) -> None:
+        if reason not in REASONS:
+            raise ValueError(f"{reason} is not a reason of the table")
         super().__init__(message)
         self.reason = reason
 

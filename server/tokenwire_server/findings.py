@@ -208,6 +208,11 @@ def warnings(findings: Mapping[str, Any]) -> Iterable[str]:
             f"{len(proposed)} tokens look like control tokens and are not flagged as such: "
             f"{_listed([shown(item) for item in proposed])}. Add --control for those that user text must not become"
         )
+    if findings.get("n_holes", 0) > findings["n_tokens"] // 4:
+        yield (
+            f"{findings['n_holes']:,} ids below the highest are no token; check that the special tokens are those of "
+            "this file"
+        )
     if not findings.get("special_tokens"):
         yield "there are no special tokens; give those that the model has with --special 'SPELLING=ID'"
     if str(findings.get("pattern_runs", "")).startswith("on"):

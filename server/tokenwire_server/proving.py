@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from urllib.parse import quote
 
 from tokenwire_core import Encoder
@@ -28,6 +29,17 @@ from tokenwire_server.reference_library import Reference, ReferenceFailedError
 def golden_path(name: str) -> str:
     """Where the golden vectors of a tokenizer lie in its folder; no two names share a file, and none leaves it."""
     return f"{golden.FOLDER}/{quote(name, safe='')}.json"
+
+
+REASONS = MappingProxyType(
+    {
+        "GOLDEN_MISMATCH": "the reference library, or else the slow twin, gives other ids",
+        "LOSSY_PATTERN": "the pattern leaves out a part of a text",
+        "REFERENCE_FAILED": "the reference library cannot read the artifact, or not encode a text",
+        "REFERENCE_MISSING": "golden vectors of a reference library cannot be renewed without it",
+    }
+)
+"""Why no golden vectors are made, beside the reasons of a load: each with its meaning."""
 
 
 @dataclass(frozen=True, slots=True)

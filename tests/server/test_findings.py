@@ -72,6 +72,15 @@ def test_a_pattern_on_the_regex_engine_and_no_special_tokens_are_warnings() -> N
     assert len(list(findings.warnings(found | {"special_tokens": {}}))) == 2
 
 
+def test_many_holes_are_a_warning() -> None:
+    """Special tokens of another vocabulary leave ids that are no token."""
+    spec = tokenwire_core.load(
+        made_up.rank_file(), pattern=made_up.GPT2_PATTERN, special_tokens={"<|end|>": 5000}
+    )
+    (warning,) = findings.warnings(findings.of_encoder(spec))
+    assert "4,738 ids" in warning
+
+
 @pytest.mark.parametrize(
     "spelling",
     [
