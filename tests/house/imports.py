@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 CYTHON_IMPORT = re.compile(r"^(?P<indent>[ \t]*)c?import +(?P<names>[\w., ]+)", re.M)
@@ -42,9 +45,21 @@ def imports_of(path: Path, root: Path) -> list[Import]:
 
 
 def _submodule(root: Path, base: str, name: str) -> str:
-    """`from base import name` means the module base.name where there is such a file below the root."""
+    """`from base import name` means the module base.name where there is such a one below the root, or in Python."""
     folder = root.joinpath(*base.split("."))
-    return f"{base}.{name}" if name and any(folder.glob(f"{name}.py*")) else base
+    own = any(folder.glob(f"{name}.py*")) or (folder / name / "__init__.py").is_file()
+    return f"{base}.{name}" if name and (own or _is_python_module(base, name)) else base
+
+
+@cache
+def _is_python_module(base: str, name: str) -> bool:
+    """Whether Python's own library has the module base.name, as `from http import client`; nothing of it is run."""
+    if base.split(".")[0] not in sys.stdlib_module_names:
+        return False
+    try:
+        return importlib.util.find_spec(f"{base}.{name}") is not None
+    except ModuleNotFoundError:  # `base` has no modules within.
+        return False
 
 
 def _python(text: str) -> Iterator[tuple[str, str, bool]]:

@@ -70,8 +70,15 @@ FORBIDDEN = {
     "tokenwire_server": re.compile(r"(requests|urllib\.request|http\.client)(\.|$)"),
     "tokenwire": re.compile(r"(tokenwire_server|tokenwire_core)(\.|$)"),
 }
-EXCEPTIONS = {("tokenwire", "_local"): re.compile(r"tokenwire_core(\.|$)")}
+EXCEPTIONS = {
+    ("tokenwire", "_local"): re.compile(r"tokenwire_core(\.|$)"),
+    ("tokenwire_server", "pull"): re.compile(r"(urllib\.request|http\.client)(\.|$)"),
+}
 """What one room of a package may import though the package may not."""
+PULL = "tokenwire_server.pull"
+"""The one part that fetches. The process that serves never imports it."""
+PULLERS = {"adding", "cli_add", "cli_artifacts", "pull"}
+"""Rooms that may."""
 ENVIRONMENT = re.compile(r"\b(os\.environ|getenv|environb)\b")
 
 
@@ -116,6 +123,8 @@ def breaches(package: str, source: str, entry: Import, floor: dict[str, int]) ->
         if source in {"cli", "cli_backend"} and not entry.eager:
             return []
         return [f"{entry.importer} imports the client {entry.module}; only cli may, and only when it is used"]
+    if is_within(PULL, entry.module) and source not in PULLERS:
+        return [f"{entry.importer} imports {entry.module}; only {', '.join(sorted(PULLERS))} may"]
     if is_within(package, entry.module):
         target = room(package, entry.module)
         if floor.get(target, -1) > floor[source]:
@@ -147,6 +156,24 @@ def test_imports_go_downwards(package: str) -> None:
         ("tokenwire_server", "service.py", "import tokenwire\n", "the client"),
         ("tokenwire_server", "cli.py", "from tokenwire import Client\n", "the client"),
         ("tokenwire_server", "limits.py", "from tokenwire_server.app import run\n", "stands above"),
+        ("tokenwire_server", "limits.py", "import http.client\n", "imports http.client"),
+        ("tokenwire_server", "limits.py", "from http import client\n", "imports http.client"),
+        ("tokenwire_server", "cli_add.py", "def f():\n    import urllib.request\n", "imports urllib.request"),
+        (
+            "tokenwire_server",
+            "app.py",
+            "from tokenwire_server.pull.fetch import fetch\n",
+            "only adding, cli_add",
+        ),
+        ("tokenwire_server", "service.py", "from tokenwire_server import pull\n", "only adding, cli_add"),
+        (
+            "tokenwire_server",
+            "cli.py",
+            "def f():\n    import tokenwire_server.pull\n",
+            "only adding, cli_add",
+        ),
+        ("tokenwire_server", "pull/fetch.py", "import requests\n", "imports requests"),
+        ("tokenwire_server", "pull/fetch.py", "import tokenwire_server.app\n", "stands above"),
         ("tokenwire", "errors.py", "import tokenwire_core\n", "imports tokenwire_core"),
         ("tokenwire", "_client.py", "def f():\n    import tokenwire_core\n", "imports tokenwire_core"),
         ("tokenwire", "_local.py", "import tokenwire_server\n", "imports tokenwire_server"),
@@ -154,8 +181,8 @@ def test_imports_go_downwards(package: str) -> None:
 )
 def test_a_planted_breach_is_found(tmp_path: Path, package: str, file: str, text: str, fault: str) -> None:
     """The check reports each kind of breach, so its silence means something."""
-    (tmp_path / package).mkdir()
-    for name in ("encoder.pyx", "app.py"):
+    for name in ("encoder.pyx", "app.py", "pull/__init__.py"):
+        (tmp_path / package / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / package / name).touch()
     (tmp_path / package / file).write_text(text)
     assert [found for found in faults(package, tmp_path) if fault in found]
