@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -59,12 +60,17 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of it. `n_vectors` is 0 for a format that this version cannot read, and so cannot serve."""
+    """What became of it.
+
+    `n_vectors` is 0 for a format that this version cannot read, and so cannot serve. `replaces_default`: it is the
+    first of the manifest, which until now meant the embedded tokenizers and from now on means it alone.
+    """
 
     config: TokenizerConfig
     locked: LockedTokenizer
     findings: Findings
     n_vectors: int
+    replaces_default: bool
 
 
 def add(wish: Wish, path: Path, store: Store) -> Added:
@@ -85,32 +91,26 @@ def add(wish: Wish, path: Path, store: Store) -> Added:
     found = _findings(detected, encoder)
     made = proving.make_golden(encoder, data) if encoder is not None else None
     digest = encoder.digest if encoder is not None else ""
-    with _Writing(path) as writing:
-        content = manifest_edit.appended(writing.before, tokenizer)
-        others = _read(path)
-        config.check_names((*others, replace(tokenizer, digest=digest or None)))
+    # Read anew: somebody may have edited it meanwhile.
+    others = _read(path)
+    config.check_names((*others, replace(tokenizer, digest=digest or None)))
+    before = manifest.read_file(path, f"the manifest {path}") if path.exists() else b""
+    content = manifest_edit.appended(before, tokenizer)
+    order = [item.name for item in (*others, tokenizer)]
+    with _unwritable(path.parent):
         store.keep(arrived, tokenizer.file)
-        order = [item.name for item in (*others, tokenizer)]
         locked = proving.write(tokenizer, arrived.size_bytes, digest, made, order)
         lockfile.write_whole(path.resolve(), content)
-    return Added(tokenizer, locked, found, len(made.vectors) if made is not None else 0)
+    n_vectors = len(made.vectors) if made is not None else 0
+    return Added(tokenizer, locked, found, n_vectors, replaces_default=not others)
 
 
-class _Writing:
-    """The bytes of the manifest before, and what the system refuses while writing as a `PullError`."""
-
-    def __init__(self, path: Path) -> None:
-        self.before = manifest.read_file(path, f"the manifest {path}") if path.exists() else b""
-        self._path = path
-
-    def __enter__(self) -> _Writing:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise PullError(
-                "STORE_UNWRITABLE", f"{self._path.parent} cannot be written: {error.strerror}"
-            ) from None
+@contextmanager
+def _unwritable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PullError("STORE_UNWRITABLE", f"{folder} cannot be written: {error.strerror}") from None
 
 
 def _read(path: Path) -> tuple[TokenizerConfig, ...]:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import deployment, findings
+from tokenwire_server import deployment, embedded, findings
 from tokenwire_server.cli_progress import Progress
 from tokenwire_server.deployment import Deployment
 from tokenwire_server.errors import ConfigError, shorten
@@ -148,7 +148,7 @@ def _tell(added: Added, path: Path, as_json: bool) -> None:
             "n_vectors": added.n_vectors,
             "proven_by": locked.proven_by,
             "served": bool(locked.digest),
-            "warnings": list(findings.warnings(added.findings)),
+            "warnings": _warnings(added),
         }
         print(json.dumps(entry | added.findings))
         return
@@ -156,9 +156,20 @@ def _tell(added: Added, path: Path, as_json: bool) -> None:
     shown = {"source": added.config.source, "file": locked.file.path, "sha256": locked.file.sha256}
     for line in findings.lines({**shown, "size_bytes": locked.file.size_bytes, **added.findings}):
         print(line)
-    for warning in findings.warnings(added.findings):
+    for warning in _warnings(added):
         print(f"note: {warning}.")
     print(_proof(locked, added.n_vectors))
+
+
+def _warnings(added: Added) -> list[str]:
+    found = list(findings.warnings(added.findings))
+    if added.replaces_default:
+        names = ", ".join(f'"{name}"' for name in embedded.NAMES)
+        found.append(
+            "a manifest that lists tokenizers serves these alone; to serve the embedded ones too, write "
+            f"embedded = [{names}] above its tables"
+        )
+    return found
 
 
 def _proof(locked: LockedTokenizer, n_vectors: int) -> str:

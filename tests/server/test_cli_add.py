@@ -94,8 +94,12 @@ def test_a_manifest_elsewhere(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.usefixtures("folder")
 def test_warnings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """No special tokens and a pattern on the regex engine are notes, not refusals."""
+    """No special tokens and a pattern on the regex engine are notes, not refusals; so is what is no longer served."""
     assert add(pattern=made_up.OWN_PATTERN) == 0
+    output = capsys.readouterr().out
+    assert output.count("note: ") == 3
+    assert 'embedded = ["o200k_base", "cl100k_base"]' in output
+    assert add("--name", "second", pattern=made_up.OWN_PATTERN) == 0
     assert capsys.readouterr().out.count("note: ") == 2
 
 
