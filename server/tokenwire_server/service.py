@@ -344,10 +344,8 @@ def _fail(result: ResultT, fault: Fault, call: Call) -> None:
 
 
 def _public(source: str) -> str:
-    """A source without what may be secret in a URL: user, password, query."""
-    scheme, is_url, rest = source.partition("://")
-    host, slash, path = rest.partition("?")[0].partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" if is_url else source
+    """A source without the query of a URL, which may be a signature. The manifest takes no user or password."""
+    return source.partition("?")[0] if "://" in source else source
 
 
 def _add_by_id(field: Any, tokens: Mapping[str, int]) -> None:
