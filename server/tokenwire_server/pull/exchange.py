@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
@@ -108,7 +107,7 @@ class Exchange:
     def _ask(self, address: Address, access: Access, headers: Mapping[str, str]) -> Answer:
         route = connect(address, access, self._resolver, self._hop_until())
         try:
-            with _talking(address):
+            with _talking(address, self._bounds):
                 route.wire.sendall(self._request(address, access, route, headers))
                 response = http.client.HTTPResponse(route.wire, method="GET")  # type: ignore[arg-type]  # see Wire
                 response.begin()
@@ -201,7 +200,7 @@ class Answer:
             raise Interrupted(
                 "HTTP_STATUS", f"{host} answered {status}: try again later", self._retry_after_s()
             )
-        raise PullError("HTTP_STATUS", f"{host} answered {status}")
+        raise PullError("HTTP_STATUS", f"{host} answered {status}, where 200 and the file were expected")
 
     def pieces(self) -> Iterator[bytes]:
         """The body as it comes. Raises CONNECTION_LOST as `Interrupted` if it ends early, and TOO_SLOW.
@@ -215,7 +214,7 @@ class Answer:
             rate = self._bounds.min_bytes_per_s
             allowed_s = max(self._bounds.grace_s, received / rate if rate else math.inf)
             self._wire.until = min(self._until, time.monotonic() + self._bounds.grace_s, start + allowed_s)
-            with _talking(self.address):
+            with _talking(self.address, self._bounds):
                 piece = self._response.read1(
                     PIECE_BYTES if length is None else min(PIECE_BYTES, length - received)
                 )
@@ -238,13 +237,15 @@ class Answer:
 
 
 @contextlib.contextmanager
-def _talking(address: Address) -> Iterator[None]:
+def _talking(address: Address, bounds: Bounds) -> Iterator[None]:
     """What goes wrong between request and last byte, in the words of the table."""
     try:
         yield
     except TimeoutError:
         raise PullError(
-            "TOO_SLOW", f"{address.authority} sends too slowly, or nothing; try again, or allow more time"
+            "TOO_SLOW",
+            f"{address.authority} is too slow: at most {bounds.grace_s:g} s of silence, at least "
+            f"{bounds.min_bytes_per_s} bytes/s and all within {bounds.timeout_s:g} s are allowed; try again later",
         ) from None
     except (OSError, http.client.IncompleteRead):
         raise lost(address) from None
@@ -261,7 +262,7 @@ def lost(address: Address) -> Interrupted:
 
 def _netrc(host: str) -> str | None:
     """Basic credentials for a host that ~/.netrc (or the file NETRC names) lists; its `default` entry is not sent."""
-    path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
+    path = os.environ.get("NETRC") or os.path.expanduser("~/.netrc")
     try:
         entry = netrc.netrc(path).hosts.get(host)
     except FileNotFoundError:

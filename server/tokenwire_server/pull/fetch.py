@@ -106,7 +106,7 @@ def _bring(
 
     def attempt() -> bool:
         held = _held(partial)
-        if held.here and held.here == held.size_bytes:
+        if held.here and held.here == held.size_bytes and remote.size_bytes in (None, held.here):
             return True
         if held.here:
             headers = {"Range": f"bytes={held.here}-", "If-Range": held.validator}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import random
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,3 +167,53 @@ def test_an_empty_answer_is_tried_again(mirror: Mirror) -> None:
     waits = Waits()
     assert fetch_small(remote(mirror), BOUNDS, 9000, wait=waits) == BODY
     assert waits == list(PAUSES_S[:2])
+
+
+# Kills
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tokenwire_server.pull.fetch import fetch
+from tokenwire_server.pull.remote import Access, Bounds, Remote
+
+left = int(sys.argv[1])
+seen = 0
+
+def watch(frame, event, argument):
+    global seen
+    if "/pull/" not in frame.f_code.co_filename:
+        return None
+    if event == "line":
+        seen += 1
+        if seen > left:
+            os._exit(9)
+    return watch
+
+remote = Remote(sys.argv[2], Access(proxy="", allow_plain_http=True))
+sys.settrace(watch)
+fetch(remote, Path(sys.argv[3]), Bounds())
+sys.settrace(None)
+print(seen)
+"""
+
+
+def test_a_pull_that_is_killed_anywhere_is_gone_on_from(mirror: Mirror, partial: Path, seed: int) -> None:
+    """Killed at a line of its code, whichever, a transfer of a file that changed ends in the new file, whole."""
+
+    def killed_after(n_lines: int) -> subprocess.CompletedProcess[str]:
+        discard(partial)
+        mirror.routes["/file"] = [replace(PLAIN, drop_after=at) for at in (100, 0)]
+        refused(lambda: fetch(remote(mirror), partial, BOUNDS, wait=Waits()), "CONNECTION_LOST")
+        mirror.routes["/file"] = Answer(BODY[::-1], etag='"two"')
+        command = [sys.executable, "-c", KILLED, str(n_lines), mirror.url + "/file", str(partial)]
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        return subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+
+    n_lines = int(killed_after(10**9).stdout)
+    for n in random.Random(seed).sample(range(n_lines), 12):
+        assert killed_after(n).returncode == 9
+        fetch(remote(mirror), partial, BOUNDS)
+        assert partial.read_bytes() == BODY[::-1], f"killed after line {n} of {n_lines}"
