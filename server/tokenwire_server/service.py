@@ -222,6 +222,8 @@ class TokenizerService:
     def get_tokenizer(self, data: bytes, _call: Call) -> bytes:
         """GetTokenizerRequest → GetTokenizerResponse."""
         request = wire_messages.parse(wire_messages.GetTokenizerRequest, data)
+        if request.expect_digest:
+            self._catalogue.find(request.tokenizer, request.expect_digest)
         info = self._info(self._catalogue.entry(request.tokenizer))
         return pb.GetTokenizerResponse(tokenizer=info).SerializeToString()
 
@@ -319,6 +321,8 @@ class TokenizerService:
             failure=entry.failure,
             source=_public(config.source),
             proven_by=config.proven_by,
+            models=config.models,
+            model_prefixes=config.model_prefixes,
         )
         if entry.encoder is not None:
             encoder = entry.encoder

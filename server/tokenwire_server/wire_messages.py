@@ -67,7 +67,7 @@ def parse(message_class: type[RequestT], data: bytes) -> RequestT:
 def tokenizer_named(data: bytes) -> str:
     """The tokenizer that a request of any kind names, with nothing else of it read; empty where it is ill-formed.
 
-    In every request `tokenizer` is field 1, the only one of GetTokenizerRequest.
+    In every request `tokenizer` is field 1 and `expect_digest` field 2, which are all of GetTokenizerRequest.
     """
     try:
         return GetTokenizerRequest.FromString(data).tokenizer

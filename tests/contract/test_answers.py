@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tokenwire.v1 import tokenizer_pb2 as pb
 
-from tests.contract.process import Service, serving
+from tests.contract.process import Refused, Service, serving
 from tests.server import made_up
 
 CL100K = "ca1a961b1f5a298796288fc3d87af5a145e1623f8a3d56416529639ad7cd8d6b"
@@ -229,6 +229,19 @@ def test_one_tokenizer_is_found_by_any_of_its_names(small: Service, service: Ser
     ):
         request = pb.GetTokenizerRequest(tokenizer=name)
         assert running.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer.name == expected
+
+
+def test_a_description_may_insist_on_a_digest(small: Service) -> None:
+    """The right digest is described, another is DIGEST_MISMATCH; one that is not served has none to insist on."""
+    request = pb.GetTokenizerRequest(tokenizer="tiny")
+    digest = small.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer.digest
+    request.expect_digest = digest
+    assert small.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer.digest == digest
+    for name, reason in (("tiny", "DIGEST_MISMATCH"), ("bad", "TOKENIZER_NOT_READY")):
+        wrong = pb.GetTokenizerRequest(tokenizer=name, expect_digest="0" * 64)
+        with pytest.raises(Refused) as caught:
+            small.call("GetTokenizer", wrong, pb.GetTokenizerResponse)
+        assert caught.value.reason == reason
 
 
 def test_the_embedded_tokenizers_say_what_proved_them(service: Service) -> None:

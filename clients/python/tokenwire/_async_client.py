@@ -248,9 +248,11 @@ class AsyncClient:
         """The tokenizers the service is configured to serve, in the order of its manifest."""
         return await self._run_single(_calls.list_tokenizers(), timeout_s)
 
-    async def get_tokenizer(self, name: str, *, timeout_s: float | None = None) -> TokenizerInfo:
+    async def get_tokenizer(
+        self, name: str, *, expect_digest: str = "", timeout_s: float | None = None
+    ) -> TokenizerInfo:
         """One tokenizer by its name, an alias, or a model that uses it."""
-        return await self._run_single(_calls.get_tokenizer(name), timeout_s)
+        return await self._run_single(_calls.get_tokenizer(name, expect_digest=expect_digest), timeout_s)
 
     async def get_artifact(
         self, tokenizer: str, *, expect_digest: str = "", timeout_s: float | None = None

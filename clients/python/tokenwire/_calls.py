@@ -263,11 +263,12 @@ def list_tokenizers() -> Call[list[TokenizerInfo]]:
     return Call("ListTokenizers", pb.ListTokenizersRequest(), 1, True, {}, read)
 
 
-def get_tokenizer(name: str) -> Call[TokenizerInfo]:
+def get_tokenizer(name: str, *, expect_digest: str = "") -> Call[TokenizerInfo]:
     def read(reply: pb.GetTokenizerResponse) -> Iterable[TokenizerInfo]:
         yield _tokenizer_info(reply.tokenizer)
 
-    return Call("GetTokenizer", pb.GetTokenizerRequest(tokenizer=name), 1, True, {}, read)
+    request = pb.GetTokenizerRequest(tokenizer=name, expect_digest=expect_digest)
+    return Call("GetTokenizer", request, 1, True, {}, read)
 
 
 def _text_call(
@@ -376,4 +377,6 @@ def _tokenizer_info(info: pb.TokenizerInfo) -> TokenizerInfo:
         failure=info.failure,
         source=info.source,
         proven_by=info.proven_by,
+        models=tuple(info.models),
+        model_prefixes=tuple(info.model_prefixes),
     )

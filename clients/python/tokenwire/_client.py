@@ -327,9 +327,11 @@ class Client:
         """The tokenizers the service is configured to serve, in the order of its manifest."""
         return self._run_single(_calls.list_tokenizers(), timeout_s)
 
-    def get_tokenizer(self, name: str, *, timeout_s: float | None = None) -> TokenizerInfo:
+    def get_tokenizer(
+        self, name: str, *, expect_digest: str = "", timeout_s: float | None = None
+    ) -> TokenizerInfo:
         """One tokenizer by its name, an alias, or a model that uses it."""
-        return self._run_single(_calls.get_tokenizer(name), timeout_s)
+        return self._run_single(_calls.get_tokenizer(name, expect_digest=expect_digest), timeout_s)
 
     def get_artifact(
         self, tokenizer: str, *, expect_digest: str = "", timeout_s: float | None = None

@@ -100,6 +100,10 @@ class TokenizerInfo:
     """Where the artifact is from, as the service's manifest says; empty where it does not."""
     proven_by: str = ""
     """The reference implementation, with its version, that made the golden vectors; empty: unproven."""
+    models: tuple[str, ...] = ()
+    """The model names that the deployment adds for it."""
+    model_prefixes: tuple[str, ...] = ()
+    """What such names may begin with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -321,10 +321,12 @@ class ListTokenizersResponse(_message.Message):
     def __init__(self, tokenizers: _Optional[_Iterable[_Union[TokenizerInfo, _Mapping]]] = ...) -> None: ...
 
 class GetTokenizerRequest(_message.Message):
-    __slots__ = ("tokenizer",)
+    __slots__ = ("tokenizer", "expect_digest")
     TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    EXPECT_DIGEST_FIELD_NUMBER: _ClassVar[int]
     tokenizer: str
-    def __init__(self, tokenizer: _Optional[str] = ...) -> None: ...
+    expect_digest: str
+    def __init__(self, tokenizer: _Optional[str] = ..., expect_digest: _Optional[str] = ...) -> None: ...
 
 class GetTokenizerResponse(_message.Message):
     __slots__ = ("tokenizer",)
@@ -341,7 +343,7 @@ class SpecialToken(_message.Message):
     def __init__(self, token: _Optional[str] = ..., id: _Optional[int] = ...) -> None: ...
 
 class TokenizerInfo(_message.Message):
-    __slots__ = ("name", "aliases", "state", "digest", "format", "model", "vocab_size", "control_tokens", "splitter", "pattern", "sha256", "max_text_bytes", "failure", "source", "proven_by")
+    __slots__ = ("name", "aliases", "state", "digest", "format", "model", "vocab_size", "control_tokens", "splitter", "pattern", "sha256", "max_text_bytes", "failure", "source", "proven_by", "models", "model_prefixes")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ALIASES_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -357,6 +359,8 @@ class TokenizerInfo(_message.Message):
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     PROVEN_BY_FIELD_NUMBER: _ClassVar[int]
+    MODELS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_PREFIXES_FIELD_NUMBER: _ClassVar[int]
     name: str
     aliases: _containers.RepeatedScalarFieldContainer[str]
     state: TokenizerState
@@ -372,7 +376,9 @@ class TokenizerInfo(_message.Message):
     failure: str
     source: str
     proven_by: str
-    def __init__(self, name: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[TokenizerState, str]] = ..., digest: _Optional[str] = ..., format: _Optional[str] = ..., model: _Optional[str] = ..., vocab_size: _Optional[int] = ..., control_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., splitter: _Optional[str] = ..., pattern: _Optional[str] = ..., sha256: _Optional[str] = ..., max_text_bytes: _Optional[int] = ..., failure: _Optional[str] = ..., source: _Optional[str] = ..., proven_by: _Optional[str] = ...) -> None: ...
+    models: _containers.RepeatedScalarFieldContainer[str]
+    model_prefixes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[TokenizerState, str]] = ..., digest: _Optional[str] = ..., format: _Optional[str] = ..., model: _Optional[str] = ..., vocab_size: _Optional[int] = ..., control_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., splitter: _Optional[str] = ..., pattern: _Optional[str] = ..., sha256: _Optional[str] = ..., max_text_bytes: _Optional[int] = ..., failure: _Optional[str] = ..., source: _Optional[str] = ..., proven_by: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., model_prefixes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetArtifactRequest(_message.Message):
     __slots__ = ("tokenizer", "expect_digest", "offset")
