@@ -79,6 +79,7 @@ def add(wish: Wish, path: Path, store: Store) -> Added:
     Names are checked before anything is fetched. Raises `ConfigError`, `PullError`, `DetectError`, `ProofError`; all
     but STORE_UNWRITABLE before anything is written. Cost: `proving.make_golden`, and the fetch.
     """
+    parse_source(wish.source)
     _check_names(wish, wish.name, _read(path))
     arrived = store.bring(wish.source, wish.sha256)
     data = arrived.path.read_bytes()

@@ -17,6 +17,9 @@ NASTY = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30),
     st.text("'\"\\#=\n\r\t\x00\x7f {}[]\u2028<|>.", min_size=1, max_size=12),
 )
+SOURCES = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\\"), min_size=1).map(
+    "file:{}".format
+)
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,20}", fullmatch=True)
 
 
@@ -41,7 +44,7 @@ def read(data: bytes, folder: Path) -> tuple[TokenizerConfig, ...]:
 @given(
     name=NAMES,
     aliases=st.lists(NAMES, max_size=3),
-    source=NASTY,
+    source=SOURCES,
     pattern=st.none() | NASTY,
     special_tokens=st.none() | st.dictionaries(NASTY, st.integers(0, 2**31), min_size=1, max_size=8),
     control_tokens=st.none() | st.lists(NASTY, min_size=1, max_size=3),
