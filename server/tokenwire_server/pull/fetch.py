@@ -1,8 +1,8 @@
 """Fetch: one remote file to disk, resumed where it broke off, checked against what was announced of it.
 
-A file on its way is two files: `NAME`, the bytes so far, and `NAME.resume`, what tells whether the server still has
-the same file (a strong ETag or else Last-Modified) and its size. Whatever is wrong with the bytes removes both; only
-an interruption keeps them.
+A file on its way is two files: `NAME`, the bytes so far, and `NAME.resume`, its size and what tells whether the server
+still has the same file: a strong ETag or else Last-Modified. Where it sends neither, a file is gone on from if its
+registry's checksum will tell. Whatever is wrong with the bytes removes both; only an interruption keeps them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fetch(
         if not _is_sound(remote, partial):
             raise _differs(exchange, remote)
     except Interrupted:
-        if not _held(partial).here:
+        if not _held(partial, remote).here:
             discard(partial)
         raise
     except PullError:
@@ -105,11 +105,13 @@ def _bring(
     """Bring the whole file; whether its beginning and end may be of different answers."""
 
     def attempt() -> bool:
-        held = _held(partial)
+        held = _held(partial, remote)
         if held.here and held.here == held.size_bytes and remote.size_bytes in (None, held.here):
             return True
         if held.here:
-            headers = {"Range": f"bytes={held.here}-", "If-Range": held.validator}
+            headers = {"Range": f"bytes={held.here}-"}
+            if held.validator:
+                headers["If-Range"] = held.validator
             with exchange.get(headers) as answer:
                 size_bytes = _whole_size(answer, held)
                 if size_bytes is not None:
@@ -142,7 +144,7 @@ def _store(
                 # In this order: an old beginning never stands beside a new validator.
                 _resume_path(partial).unlink(missing_ok=True)
                 file.truncate(0)
-                _write_resume(partial, answer, size_bytes)
+                _write_resume(partial, answer, remote, size_bytes)
         file.seek(here)
         for piece in _measured(answer, remote, bounds.download_bytes, here, size_bytes):
             write_all(file, piece, partial)
@@ -219,29 +221,32 @@ def _validator(answer: Answer) -> str:
     return text if text.isascii() and text.isprintable() else ""
 
 
-def _held(partial: Path) -> _Held:
+def _held(partial: Path, remote: Remote) -> _Held:
+    """What of the file can be gone on from; nothing, wherever there is a doubt: to start anew is always right."""
     try:
         with open(_resume_path(partial), "rb") as file:
             document = json.loads(file.read(_MAX_RESUME_BYTES))
-        validator, size_bytes = document["validator"], document["size_bytes"]
-        here = partial.stat().st_size
+        held = _Held(partial.stat().st_size, str(document["validator"]), document["size_bytes"])
+        checksum = document["checksum"]
+        longer = held.size_bytes is not None and held.here > held.size_bytes
     except (OSError, ValueError, KeyError, TypeError):
-        return _Held()  # To start anew is always right.
-    if not isinstance(validator, str) or not (size_bytes is None or isinstance(size_bytes, int)):
         return _Held()
-    if size_bytes is not None and here > size_bytes:
+    if longer or checksum != _checksum(remote) or not (held.validator or checksum):
         return _Held()
-    return _Held(here, validator, size_bytes)
+    return held
 
 
-def _write_resume(partial: Path, answer: Answer, size_bytes: int | None) -> None:
-    """Note what tells the file from another, in one step; nothing where the server does not say."""
-    validator = _validator(answer)
-    if not validator:
-        return
-    new = _resume_path(partial).with_suffix(".new")
-    new.write_text(json.dumps({"validator": validator, "size_bytes": size_bytes}))
-    os.replace(new, _resume_path(partial))
+def _write_resume(partial: Path, answer: Answer, remote: Remote, size_bytes: int | None) -> None:
+    """Note what tells the file from another, in one step; nothing where nothing does."""
+    document = {"validator": _validator(answer), "size_bytes": size_bytes, "checksum": _checksum(remote)}
+    if document["validator"] or document["checksum"]:
+        new = _resume_path(partial).with_suffix(".new")
+        new.write_text(json.dumps(document))
+        os.replace(new, _resume_path(partial))
+
+
+def _checksum(remote: Remote) -> str:
+    return ":".join(remote.checksum) if remote.checksum else ""
 
 
 def _resume_path(partial: Path) -> Path:

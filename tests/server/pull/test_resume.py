@@ -111,13 +111,28 @@ def test_a_part_of_the_rest_is_gone_on_from(mirror: Mirror, partial: Path) -> No
 def test_a_resumed_file_with_a_wrong_checksum_is_fetched_once_more(mirror: Mirror, partial: Path) -> None:
     """A server that calls two files the same costs one more transfer, not a wrong file."""
     mirror.routes["/file"] = [replace(PLAIN, body=BODY[::-1], drop_after=at) for at in (100, 0)]
-    refused(lambda: fetch(remote(mirror), partial, BOUNDS, wait=Waits()), "CONNECTION_LOST")
+    pinned = replace(remote(mirror), checksum=("sha512", hashlib.sha512(BODY).hexdigest()))
+    refused(lambda: fetch(pinned, partial, BOUNDS, wait=Waits()), "CONNECTION_LOST")
     mirror.routes["/file"] = PLAIN
     mirror.requests.clear()
-    pinned = replace(remote(mirror), checksum=("sha512", hashlib.sha512(BODY).hexdigest()))
     fetch(pinned, partial, BOUNDS)
     assert partial.read_bytes() == BODY
     assert [request.headers.get("range") for request in mirror.requests] == ["bytes=100-", None]
+
+
+def test_a_checksum_of_the_registry_takes_the_place_of_a_validator(mirror: Mirror, partial: Path) -> None:
+    """What is known to be proven in the end is gone on from, unless the registry has another checksum by then."""
+    pinned = replace(remote(mirror), checksum=("sha256", hashlib.sha256(BODY).hexdigest()))
+    untagged = Answer(BODY)
+    for later, ranges in ((pinned, ["bytes=100-"]), (remote(mirror), [None])):
+        mirror.routes["/file"] = [replace(untagged, drop_after=at) for at in (100, 0)]
+        refused(lambda: fetch(pinned, partial, BOUNDS, wait=Waits()), "CONNECTION_LOST")
+        mirror.routes["/file"] = untagged
+        mirror.requests.clear()
+        fetch(later, partial, BOUNDS)
+        assert partial.read_bytes() == BODY
+        assert [request.headers.get("range") for request in mirror.requests] == ranges
+        discard(partial)
 
 
 def test_without_a_validator_nothing_is_kept(mirror: Mirror, partial: Path) -> None:
@@ -128,7 +143,8 @@ def test_without_a_validator_nothing_is_kept(mirror: Mirror, partial: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "note", [b"", b"[]", b"{}", b'{"validator": 1, "size_bytes": 768}', b"\xff", b"9" * 5000]
+    "note",
+    [b"", b"[]", b"{}", b'{"validator": "x", "size_bytes": "768", "checksum": ""}', b"\xff", b"9" * 5000],
 )
 def test_a_note_that_cannot_be_read_starts_anew(mirror: Mirror, partial: Path, note: bytes) -> None:
     """A file beside a damaged note is of no known origin."""
