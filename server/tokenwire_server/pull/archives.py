@@ -75,11 +75,12 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _tarball(file: BinaryIO, archive: str, member: str, bounds: Bounds) -> Iterator[bytes]:
-    found = False
+    found, near = False, ""
     for number, entry in enumerate(read_tarball(file, archive, bounds.unpacked_bytes)):
         _check_count(archive, number + 1)
         _check_name(archive, entry.name)
         if _plain_name(entry.name) != member:
+            near = near or _near(entry.name, member)
             continue
         _check_once(archive, member, found)
         found = True
@@ -87,7 +88,7 @@ def _tarball(file: BinaryIO, archive: str, member: str, bounds: Bounds) -> Itera
         _check_size(archive, member, entry.size_bytes, bounds)
         yield from entry.pieces
     if not found:
-        raise _missing(archive, member)
+        raise _missing(archive, member, near)
 
 
 def _zip(file: BinaryIO, archive: str, member: str, bounds: Bounds) -> Iterator[bytes]:
@@ -113,15 +114,16 @@ def _find(opened: zipfile.ZipFile, archive: str, member: str, bounds: Bounds) ->
     infos = opened.infolist()
     _check_count(archive, len(infos))
     _check_apart(opened, infos)
-    wanted = None
+    wanted, near = None, ""
     for info in infos:
         _check_name(archive, info.orig_filename)
         _check_name(archive, info.filename)
         if _plain_name(info.filename) == member:
             _check_once(archive, member, wanted is not None)
             wanted = info
+        near = near or _near(info.filename, member)
     if wanted is None:
-        raise _missing(archive, member)
+        raise _missing(archive, member, near)
     kind = stat.S_IFMT(wanted.external_attr >> 16)
     _check_kind(archive, member, kind in (0, stat.S_IFREG))
     if wanted.flag_bits & 1:
@@ -222,7 +224,15 @@ def _check_size(archive: str, member: str, size_bytes: int, bounds: Bounds) -> N
         )
 
 
-def _missing(archive: str, member: str) -> PullError:
-    return PullError(
-        "MEMBER_NOT_FOUND", f"{archive} has no member {member}; see what it has with `tar t` or `unzip -l`"
+def _near(name: str, member: str) -> str:
+    """The name, if it is of a file called like the member in another folder."""
+    return name if name.rpartition("/")[2] == member.rpartition("/")[2] else ""
+
+
+def _missing(archive: str, member: str, near: str) -> PullError:
+    remedy = (
+        f"write {shorten(near, 160)!r} if that is the one you mean"
+        if near
+        else "`unzip -l` or `tar t` list them"
     )
+    return PullError("MEMBER_NOT_FOUND", f"{archive} has no member {member}; {remedy}")

@@ -114,9 +114,10 @@ def test_a_link_or_device_in_a_zip_is_no_member(mode: int, folder: Path) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_member_that_is_not_there(kind: Archive, folder: Path) -> None:
-    """A folder of the name, or a longer name, is not the member."""
+    """A folder of the name, or a longer name, is not the member; one of another folder is proposed."""
     data = make(kind, (MEMBER + "s", DATA), (MEMBER + "/", b""), ("x/" + MEMBER, DATA))
-    fails(data, kind, folder, "MEMBER_NOT_FOUND", MEMBER)
+    fails(data, kind, folder, "MEMBER_NOT_FOUND", MEMBER, f"x/{MEMBER}")
+    fails(make(kind, ("other", DATA)), kind, folder, "MEMBER_NOT_FOUND", MEMBER)
 
 
 @pytest.mark.parametrize("kind", KINDS)
