@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import deployment, embedded, findings
+from tokenwire_server import config, deployment, embedded, findings, manifest
 from tokenwire_server.cli_progress import Progress
 from tokenwire_server.deployment import Deployment
 from tokenwire_server.errors import ConfigError, shorten
+from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import FORMATS, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _add(options: argparse.Namespace) -> int:
     try:
         with Store(
             path.parent,
-            Bounds(),
+            Bounds(artifact_bytes=_limits(path).artifact_bytes),
             allow_private_redirects=options.allow_private_redirects,
             report=progress.show,
         ) as store:
@@ -131,6 +132,16 @@ def _add(options: argparse.Namespace) -> int:
     progress.clear()
     _tell(added, path, options.json)
     return 0
+
+
+def _limits(path: Path) -> Limits:
+    """The limits of the service that will load what is added. Raises `ConfigError` for a manifest it would refuse."""
+    if not path.exists():
+        return Limits()
+    # With tables of its own it serves these, and may name embedded ones; before its first it serves the embedded.
+    lists_any = bool(manifest.read_toml(path).get("tokenizer"))
+    settings = {"config": str(path)} if lists_any else {"config": str(path), "embedded": embedded.NAMES}
+    return config.load(settings, {}, to_serve=False).limits
 
 
 def _tell(added: Added, path: Path, as_json: bool) -> None:

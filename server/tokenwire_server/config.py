@@ -65,11 +65,13 @@ KEYS = (
 """Every setting by its dotted name, in the order of the documentation."""
 
 
-def load(flags: Mapping[str, object], environment: Mapping[str, str]) -> Config:
+def load(flags: Mapping[str, object], environment: Mapping[str, str], *, to_serve: bool = True) -> Config:
     """The configuration in force.
 
     `flags` maps dotted names of `KEYS`, and `config` for the path of the file, to values; what is absent or
-    None is not set. Raises `ConfigError` for anything unknown, ill-typed or unsafe. Opens the file alone.
+    None is not set. Without `to_serve` nothing is asked of the addresses: who only reads the tokenizers has not
+    all the sources of the service that will. Raises `ConfigError` for anything unknown, ill-typed or unsafe. Opens
+    the file alone.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     variables = _from_environment(environment)
@@ -82,7 +84,10 @@ def load(flags: Mapping[str, object], environment: Mapping[str, str]) -> Config:
     for name in given:
         _known(name, KEYS, "setting")
     settings.update(given)
-    return _build(settings, tokenizers)
+    built = _build(settings, tokenizers)
+    if to_serve:
+        _check(built)
+    return built
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -127,7 +132,7 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
         for name, item in limit_fields().items()
         if f"limits.{name}" in settings
     }
-    config = Config(
+    return Config(
         listen=_address("listen", settings.get("listen", DEFAULT_LISTEN)),
         unix=_path("unix", settings.get("unix")),
         http=_address("http", settings.get("http", DEFAULT_HTTP)),
@@ -136,8 +141,6 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
         limits=Limits(**limits),
         tokenizers=tokenizers,
     )
-    _check(config)
-    return config
 
 
 def check_names(tokenizers: Collection[TokenizerConfig]) -> None:

@@ -47,7 +47,7 @@ def read(path: str | None, *, allow_embedded: bool = False) -> Deployment:
     chosen = _chosen(path)
     if chosen is None and (Path(DEFAULT_CONFIG).exists() or not allow_embedded):
         chosen = DEFAULT_CONFIG
-    loaded = config.load({"config": chosen}, {})
+    loaded = config.load({"config": chosen}, {}, to_serve=False)
     tokenizers = tuple(
         item for item in loaded.tokenizers if allow_embedded or item.folder != embedded.DATA_FOLDER
     )

@@ -121,6 +121,36 @@ def test_a_refusal_is_one_line_with_its_reason(folder: Path, capsys: pytest.Capt
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("before", ["", "embedded = []\n"])
+def test_the_manifest_bounds_what_is_added(
+    folder: Path, capsys: pytest.CaptureFixture[str], before: str
+) -> None:
+    """At the limit of the service that will load it an artifact is added, one byte over it is refused."""
+    size = len(made_up.rank_file())
+    for limit, code in ((size - 1, 1), (size, 0)):
+        (folder / "tokenwire.toml").write_text(f"{before}[limits]\nartifact_bytes = {limit}\n")
+        assert add() == code
+        assert ("TOO_LARGE" in capsys.readouterr().err) == (code == 1)
+
+
+def test_addresses_are_the_services_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A service may get its TLS from the environment: the artifacts commands ask nothing of where it listens."""
+    (folder / "tokenwire.toml").write_text('listen = "0.0.0.0:50051"\n')
+    assert add() == 0
+    for command in ("list", "pull", "verify", "prove"):
+        assert cli.main(["artifacts", command]) == 0, command
+    capsys.readouterr()
+
+
+def test_a_setting_that_serve_would_refuse_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A manifest that could not be served before could not be served after either."""
+    (folder / "tokenwire.toml").write_text("lisen = 5\n")
+    assert add() == 1
+    assert "did you mean 'listen'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
