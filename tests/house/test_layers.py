@@ -19,7 +19,7 @@ ROOTS = {
 
 LAYERS = {
     "tokenwire_core": (
-        {"errors", "segment", "unicode_class", "unicode_ranges"},
+        {"errors", "pipeline", "segment", "unicode_class", "unicode_ranges"},
         {"charset", "spec", "split_scalar", "vocab"},
         {"alphabet", "split_mask"},
         {"bpe", "decode", "encoding", "formats", "pattern", "scripts", "special", "split", "utf8"},
