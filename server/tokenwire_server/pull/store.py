@@ -20,9 +20,11 @@ from types import TracebackType
 from typing import Self
 
 from tokenwire_server.manifest import ARTIFACTS_FOLDER
-from tokenwire_server.pull import archives, fetch, hub, npm, pypi
+from tokenwire_server.pull import archives, fetch, hub, npm, npm_settings, pip_settings, pypi
 from tokenwire_server.pull.connect import Interrupted
 from tokenwire_server.pull.errors import PullError
+from tokenwire_server.pull.npm_settings import NpmSettings
+from tokenwire_server.pull.pip_settings import PipSettings
 from tokenwire_server.pull.remote import Bounds, Located, Remote
 from tokenwire_server.sources import FileSource, HttpsSource, HubSource, NpmSource, Source, parse_source
 
@@ -58,6 +60,8 @@ class Store:
         self._partial = self._folder / ARTIFACTS_FOLDER / ".partial"
         self._archives: set[Path] = set()
         self._resumable: set[str] = set()
+        self._npm: NpmSettings | None = None
+        self._pip: PipSettings | None = None
         self._lock = -1
 
     def __enter__(self) -> Self:
@@ -142,9 +146,12 @@ class Store:
         elif isinstance(source, HubSource):
             located = hub.locate(source)
         elif isinstance(source, NpmSource):
-            located = npm.locate(source, self._bounds, self._fetch_page)
+            # Asking npm and pip how they are set up takes up to a second, so it is done once.
+            self._npm = self._npm or npm_settings.read()
+            located = npm.locate(source, self._bounds, self._fetch_page, self._npm)
         else:
-            located = pypi.locate(source, self._bounds, self._fetch_page)
+            self._pip = self._pip or pip_settings.read()
+            located = pypi.locate(source, self._bounds, self._fetch_page, self._pip)
         return replace(located, remote=self._allowed(located.remote)) if located.remote else located
 
     def _fetch_page(self, remote: Remote, bounds: Bounds, max_bytes: int) -> bytes:
