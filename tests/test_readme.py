@@ -46,13 +46,16 @@ def blocks() -> list[Block]:
 
 
 PYTHON = [block for block in blocks() if block.language == "python"]
-COMMANDS = [
+ALL_COMMANDS = [
     command
     for block in blocks()
     if block.language == "sh"
     for line in block.body.replace("\\\n", " ").splitlines()
     if (command := line.split("  #")[0].strip()) and not command.startswith("#")
 ]
+DEPLOYING = [command for command in ALL_COMMANDS if "tokenwire artifacts " in command]
+"""They follow on each other, in one folder."""
+COMMANDS = [command for command in ALL_COMMANDS if command not in DEPLOYING]
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +133,31 @@ def test_commands_run(command: str, service: Service, manifest_folder: Path) -> 
         assert "tokenwire " in command or "curl" in command, f"the test does not know {command!r}"
         ours = shlex.join(COMMAND)
         run(re.sub(r"(\.venv/bin/)?\btokenwire (?=[a-z])", lambda _: f"{ours} ", command), service)
+
+
+def test_the_artifacts_commands_run_one_after_the_other(service: Service, tmp_path: Path) -> None:
+    """From an empty folder to a tokenizer that is added, pulled, verified and compared; diff finds differences."""
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "text.txt").write_text("A model never sees text.\n          x\n")
+    for command in DEPLOYING:
+        words = [*COMMAND, *shlex.split(command)[1:]]
+        if "diff" in words:
+            told = subprocess.run(
+                words,
+                cwd=tmp_path,
+                env=environment(),
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert (told.returncode, told.stderr) == (1, "")
+            assert "corpus/text.txt:2" in told.stdout
+        else:
+            assert "r50k_base" in run(words, service, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["artifacts", "corpus", "golden", "tokenwire.lock", "tokenwire.toml"]
+    )
 
 
 def test_links_lead_to_files_that_are_there() -> None:
