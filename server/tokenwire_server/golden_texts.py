@@ -184,7 +184,7 @@ def _as_text(token: bytes) -> str | None:
 
 
 def _ambiguous(spellings: Iterable[str]) -> set[str]:
-    """Spellings that another begins with, and those others: which one a text has, tiktoken leaves to chance."""
+    """Spellings that another begins with, and those others: which of them tiktoken finds hangs on a hash table."""
     found: set[str] = set()
     stem = None
     for spelling in sorted(spellings):
