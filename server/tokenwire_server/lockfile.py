@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -102,19 +101,31 @@ def write(folder: Path, lock: Lock) -> bool:
 def write_whole(path: Path, data: bytes) -> None:
     """Give `data` the name `path`, whole or not at all, also where the machine stops meanwhile. Raises `OSError`.
 
-    A file that is there keeps its permissions.
+    A file that is there keeps its permissions. What a killed process left on the way is taken up by the next one.
     """
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+    new = path.parent / f".{path.name}.new"
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
         try:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
             os.fchmod(file.fileno(), mode)
-            os.replace(file.name, path)
+            os.fsync(file.fileno())
+            os.replace(new, path)
         except BaseException:
-            os.unlink(file.name)
+            new.unlink(missing_ok=True)
             raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` last, also where the machine stops right after it. Raises `OSError`."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def text(lock: Lock) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tokenwire_server.lockfile import sync_folder
 from tokenwire_server.manifest import ARTIFACTS_FOLDER
 from tokenwire_server.pull import archives, fetch, hub, npm, npm_settings, pip_settings, pypi
 from tokenwire_server.pull.connect import Interrupted
@@ -121,7 +122,7 @@ class Store:
                 raise PullError("STORE_UNWRITABLE", f"{name} leads outside the folder of the manifest")
             os.chmod(arrived.path, 0o644)
             os.replace(arrived.path, target)
-            _sync(target.parent)
+            sync_folder(target.parent)
 
     def _bring(self, source: Source, source_text: str, path: Path, size_bytes: int | None) -> None:
         located = self._locate(source)
@@ -222,12 +223,3 @@ def _unwritable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise PullError("STORE_UNWRITABLE", f"{path} cannot be written: {error.strerror}") from None
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename last, also where the machine stops right after it."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
