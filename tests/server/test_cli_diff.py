@@ -377,9 +377,13 @@ def test_what_a_folder_gives(tmp_path: Path) -> None:
         read(inner)
     for name in ("b.txt", "a.txt", "c.txt.gz"):
         (inner / name).write_bytes(gzip.compress(b"x") if name.endswith("gz") else b"x")
+    for folder in ("z", "d", "m", "k", "y"):
+        (inner / folder).mkdir()
+        (inner / folder / f"{folder}.txt").write_bytes(b"x")
     os.mkfifo(inner / "pipe.txt")
     (inner / "loop").symlink_to(inner)
-    assert [Path(text.file).name for text in read(inner)] == ["a.txt", "b.txt", "c.txt.gz"]
+    names = [Path(text.file).name for text in read(inner)]
+    assert names == ["a.txt", "b.txt", "c.txt.gz", *(f"{folder}.txt" for folder in "dkmyz")]
 
 
 def test_progress_is_for_terminals(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -286,6 +286,25 @@ def test_an_engine_that_is_wrong_is_found(
     monkeypatch.undo()
     monkeypatch.setattr("tokenwire_server.verifying._tiles", lambda _encoder, item: item.text != TEXTS[1])
     assert reasons(verify("--config", manifest)[1]) == ["OFFSETS_MISMATCH"]
+
+
+@pytest.mark.parametrize(
+    ("spans", "pieces", "holds"),
+    [
+        ([(0, 2), (2, 3)], [b"ab", b"c"], True),
+        ([(0, 1), (2, 3)], [b"a", b"c"], False),
+        ([(0, 2), (1, 3)], [b"ab", b"bc"], False),
+        ([(1, 3)], [b"bc"], False),
+        ([(0, 2)], [b"ab"], False),
+        ([(0, 2), (2, 3)], [b"ab", b"d"], False),
+        ([], [], False),
+    ],
+)
+def test_what_tiles_a_text(spans: list[tuple[int, int]], pieces: list[bytes], holds: bool) -> None:
+    """Spans from edge to edge over the whole text, each over the token's own bytes, and nothing else."""
+    encoding = SimpleNamespace(offsets=lambda _unit: spans, token_bytes=lambda: pieces)
+    fake: Any = SimpleNamespace(encode=lambda _text, special: encoding)  # noqa: ARG005  the encoder's
+    assert verifying._tiles(fake, Vector("abc", ())) is holds
 
 
 def test_the_installed_reference_library_is_asked(
