@@ -7,6 +7,7 @@ import json
 import lzma
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,9 @@ def test_what_differs_between_tokenizers_is_counted(rank_pair: Pair) -> None:
     assert "parts" not in between
     assert "special_tokens" not in between
     assert diff_sides.differences(r50k, r50k) == {}
+    moved = {**r50k.entries, b"!": r50k.entries[b"?"], b"?": r50k.entries[b"!"]}
+    counts = {"only_a": 0, "only_b": 0, "other_id": 2}
+    assert diff_sides.differences(r50k, replace(r50k, entries=moved)) == {"entries": counts}
 
 
 @pytest.fixture(scope="module")
