@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from tokenwire_server.lockfile import sync_folder
 from tokenwire_server.manifest import ARTIFACTS_FOLDER
@@ -167,8 +169,9 @@ class Store:
         """The fetched file: `path`, or without one an archive that is kept until the end of this pull."""
         bounds = self._bounds
         if path is None:
-            key = hashlib.sha256(remote.url.encode()).hexdigest()[:32]
-            path = self._partial / f"{key}.archive"
+            key = hashlib.sha256(remote.url.encode()).hexdigest()[:16]
+            file = re.sub(r"[^A-Za-z0-9._+-]", "_", urlsplit(remote.url).path.rpartition("/")[2])[-100:]
+            path = self._partial / f"{key}-{file}"
             if path in self._archives:
                 return path
             self._archives.add(path)
