@@ -1,8 +1,8 @@
 """Corpus: the texts of files and folders, one after the other, in bounded memory.
 
 A text is a line without its newline, or a whole file. Files named `*.xz` and `*.gz` are decompressed as they are
-read. In folders all `*.txt`, `*.txt.xz` and `*.txt.gz` are taken, in the order of their names, below links to folders
-none. Cost: about a microsecond a line.
+read. In a folder all `*.txt`, `*.txt.xz` and `*.txt.gz` are taken, in the order of their names; links to folders are
+not followed. Cost: about a microsecond a line.
 """
 
 from __future__ import annotations
