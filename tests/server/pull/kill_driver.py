@@ -53,7 +53,12 @@ def check(folder: Path, n_files: int | None) -> None:
     lockfile.read(folder)
     if n_files is not None:
         assert len(files) == n_files
-        assert {path.name for path in folder.iterdir()} == {"artifacts", "given", lockfile.NAME, "tokenwire.toml"}
+        assert {path.name for path in folder.iterdir()} == {
+            "artifacts",
+            "given",
+            lockfile.NAME,
+            "tokenwire.toml",
+        }
         assert len(list((folder / "artifacts").iterdir())) == n_files
 
 
