@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tokenwire_server import detect, limits, model_config, proving, verifying
+from tokenwire_server import limits
 from tokenwire_server.errors import CODES
 from tokenwire_server.meter import Meter
 from tokenwire_server.pull import errors as pull_errors
+from tokenwire_server.tools import detect, model_config, proving, verifying
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

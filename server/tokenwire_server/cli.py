@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_serve(commands)
     if arguments[:1] != ["serve"]:
-        from tokenwire_server.cli_artifacts import add_artifacts_commands
         from tokenwire_server.cli_text import add_text_commands
+        from tokenwire_server.tools.cli_artifacts import add_artifacts_commands
 
         add_text_commands(commands)
         add_artifacts_commands(commands)

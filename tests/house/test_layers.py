@@ -31,24 +31,26 @@ LAYERS = {
     ),
     "tokenwire_server": (
         {""},
-        {"errors", "model_proto"},
-        {"golden", "limits", "logs", "manifest", "models", "reference_library", "sources", "toml_text"},
-        {"lockfile", "detect", "manifest_edit", "golden_texts", "findings"},
+        {"errors"},
+        {"golden", "limits", "logs", "models", "sources", "toml_text"},
+        {"manifest"},
+        {"lockfile"},
         {"embedded"},
-        {"known_rank_files"},
         {"config", "language", "artifacts", "call", "wire_messages"},
-        {"deployment", "corpus"},
-        {"verifying", "diffing"},
-        {"model_config", "diff_sides"},
-        {"proving"},
         {"pull"},
-        {"adding"},
         {"catalogue", "http", "meter", "ports", "ready_text", "requests", "security"},
         {"guard", "service"},
         {"health", "transport_aio"},
-        {"app", "cli_backend", "cli_progress", "cli_render"},
-        {"cli_add", "cli_ids", "cli_verify", "cli_diff"},
-        {"cli_text", "cli_artifacts"},
+        {"app", "cli_backend", "cli_render"},
+        {"cli_ids"},
+        {"cli_text"},
+        {"tools.model_proto", "tools.reference_library", "tools"},
+        {"tools.detect", "tools.findings", "tools.golden_texts", "tools.manifest_edit"},
+        {"tools.known_rank_files", "tools.deployment", "tools.corpus"},
+        {"tools.proving", "tools.verifying", "tools.diffing"},
+        {"tools.model_config", "tools.diff_sides", "tools.adding"},
+        {"tools.cli_progress", "tools.cli_add", "tools.cli_verify", "tools.cli_diff"},
+        {"tools.cli_artifacts"},
         {"cli"},
     ),
     "tokenwire": (
@@ -77,14 +79,15 @@ EXCEPTIONS = {
 """What one room of a package may import though the package may not."""
 PULL = "tokenwire_server.pull"
 """The one part that fetches. The process that serves never imports it."""
-PULLERS = {"adding", "cli_add", "cli_artifacts", "pull"}
+PULLERS = {"tools.adding", "tools.cli_add", "tools.cli_artifacts", "pull"}
 """Rooms that may."""
 ENVIRONMENT = re.compile(r"\b(os\.environ|getenv|environb)\b")
 
 
 def room(package: str, module: str) -> str:
-    """The first name below the package: what the layers are made of."""
-    return module.removeprefix(package).removeprefix(".").split(".")[0]
+    """The first name below the package, or the first two in `tools`: what the layers are made of."""
+    names = module.removeprefix(package).removeprefix(".").split(".")
+    return ".".join(names[: 2 if names[0] == "tools" else 1])
 
 
 def sources(package: str, root: Path) -> list[Path]:
@@ -158,20 +161,26 @@ def test_imports_go_downwards(package: str) -> None:
         ("tokenwire_server", "limits.py", "from tokenwire_server.app import run\n", "stands above"),
         ("tokenwire_server", "limits.py", "import http.client\n", "imports http.client"),
         ("tokenwire_server", "limits.py", "from http import client\n", "imports http.client"),
-        ("tokenwire_server", "cli_add.py", "def f():\n    import urllib.request\n", "imports urllib.request"),
+        (
+            "tokenwire_server",
+            "tools/cli_add.py",
+            "def f():\n    import urllib.request\n",
+            "imports urllib.request",
+        ),
         (
             "tokenwire_server",
             "app.py",
             "from tokenwire_server.pull.fetch import fetch\n",
-            "only adding, cli_add",
+            "only pull, tools.adding",
         ),
-        ("tokenwire_server", "service.py", "from tokenwire_server import pull\n", "only adding, cli_add"),
+        ("tokenwire_server", "service.py", "from tokenwire_server import pull\n", "only pull, tools.adding"),
         (
             "tokenwire_server",
             "cli.py",
             "def f():\n    import tokenwire_server.pull\n",
-            "only adding, cli_add",
+            "only pull, tools.adding",
         ),
+        ("tokenwire_server", "app.py", "from tokenwire_server.tools import detect\n", "stands above"),
         ("tokenwire_server", "pull/fetch.py", "import requests\n", "imports requests"),
         ("tokenwire_server", "pull/fetch.py", "import tokenwire_server.app\n", "stands above"),
         ("tokenwire", "errors.py", "import tokenwire_core\n", "imports tokenwire_core"),
@@ -181,7 +190,7 @@ def test_imports_go_downwards(package: str) -> None:
 )
 def test_a_planted_breach_is_found(tmp_path: Path, package: str, file: str, text: str, fault: str) -> None:
     """The check reports each kind of breach, so its silence means something."""
-    for name in ("encoder.pyx", "app.py", "pull/__init__.py"):
+    for name in ("encoder.pyx", "app.py", "pull/__init__.py", "tools/__init__.py"):
         (tmp_path / package / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / package / name).touch()
     (tmp_path / package / file).write_text(text)

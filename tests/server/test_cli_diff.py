@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 import tokenwire_core
-from tokenwire_server import cli_diff, corpus, golden, golden_texts, reference_library
-from tokenwire_server.corpus import CorpusError
+from tokenwire_server import golden
+from tokenwire_server.tools import cli_diff, corpus, golden_texts, reference_library
+from tokenwire_server.tools.corpus import CorpusError
 
 from tests.server import made_up
 from tests.server.test_verifying import lock_golden
@@ -271,7 +272,7 @@ def test_a_reader_that_has_enough(folder: Path) -> None:
     """A closed pipe ends the command without a traceback, as trouble: nobody knows how it would have ended."""
     (folder / "x.txt").write_text("theab\n" * 10_000)
     script = (
-        "import argparse, sys; from tokenwire_server import cli_diff; parser = argparse.ArgumentParser();"
+        "import argparse, sys; from tokenwire_server.tools import cli_diff; parser = argparse.ArgumentParser();"
         "cli_diff.add_command(parser.add_subparsers()); options = parser.parse_args(); sys.exit(options.run(options))"
     )
     process = subprocess.Popen(

@@ -15,9 +15,9 @@ import zipfile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_server import detect
-from tokenwire_server.detect import DetectError
-from tokenwire_server.model_proto import MalformedModelError, read_model
+from tokenwire_server.tools import detect
+from tokenwire_server.tools.detect import DetectError
+from tokenwire_server.tools.model_proto import MalformedModelError, read_model
 
 from tests.server import made_up, other_formats
 

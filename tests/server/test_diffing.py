@@ -16,12 +16,13 @@ import sentencepiece
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_server import corpus, diff_sides, diffing, language
-from tokenwire_server.corpus import Text
-from tokenwire_server.deployment import Deployment
-from tokenwire_server.diff_sides import Opened
-from tokenwire_server.diffing import Different, NotCompared, Refusal, Report
+from tokenwire_server import language
 from tokenwire_server.limits import Limits
+from tokenwire_server.tools import corpus, diff_sides, diffing
+from tokenwire_server.tools.corpus import Text
+from tokenwire_server.tools.deployment import Deployment
+from tokenwire_server.tools.diff_sides import Opened
+from tokenwire_server.tools.diffing import Different, NotCompared, Refusal, Report
 
 from tests.rank_files import rank_file, theirs
 from tests.server.other_formats import PIECES, sentencepiece_model, tokenizer_json

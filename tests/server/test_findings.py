@@ -9,8 +9,8 @@ import tokenwire_core
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenwire_core import Encoder
-from tokenwire_server import findings
-from tokenwire_server.model_proto import read_model
+from tokenwire_server.tools import findings
+from tokenwire_server.tools.model_proto import read_model
 
 from tests.server import made_up, other_formats
 

@@ -13,20 +13,12 @@ import tokenwire_core
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenwire_core import Encoder
-from tokenwire_server import (
-    artifacts,
-    embedded,
-    golden,
-    golden_texts,
-    lockfile,
-    manifest,
-    proving,
-    reference_library,
-)
+from tokenwire_server import artifacts, embedded, golden, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.manifest import TokenizerConfig
-from tokenwire_server.reference_library import ReferenceFailedError
+from tokenwire_server.tools import golden_texts, proving, reference_library
+from tokenwire_server.tools.reference_library import ReferenceFailedError
 
 from tests.server import made_up
 

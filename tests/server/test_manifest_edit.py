@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenwire_server import manifest, manifest_edit
+from tokenwire_server import manifest
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
+from tokenwire_server.tools import manifest_edit
 
 SHA256 = "ab" * 32
 NASTY = st.one_of(

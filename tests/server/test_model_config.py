@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import tokenwire_core
-from tokenwire_server import model_config
-from tokenwire_server.model_config import BundleCheck
+from tokenwire_server.tools import model_config
+from tokenwire_server.tools.model_config import BundleCheck
 
 from tests.server import made_up
 

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 import tokenwire_core
-from tokenwire_server import reference_library
-from tokenwire_server.reference_library import Reference, ReferenceFailedError
+from tokenwire_server.tools import reference_library
+from tokenwire_server.tools.reference_library import Reference, ReferenceFailedError
 
 from tests.server import made_up, other_formats
 

@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 import tokenwire_core
-from tokenwire_server import cli_verify, golden, lockfile, model_config, reference_library, verifying
+from tokenwire_server import golden, lockfile
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
+from tokenwire_server.tools import cli_verify, model_config, reference_library, verifying
 
 from tests.server import made_up
 from tests.server.other_formats import tokenizer_json
@@ -284,7 +285,9 @@ def test_an_engine_that_is_wrong_is_found(
     monkeypatch.setattr("tokenwire_core.reference.merge", lambda piece, _ranks: [bytes((b,)) for b in piece])
     assert reasons(verify("--config", manifest)[1]) == ["TWIN_MISMATCH"]
     monkeypatch.undo()
-    monkeypatch.setattr("tokenwire_server.verifying._tiles", lambda _encoder, item: item.text != TEXTS[1])
+    monkeypatch.setattr(
+        "tokenwire_server.tools.verifying._tiles", lambda _encoder, item: item.text != TEXTS[1]
+    )
     assert reasons(verify("--config", manifest)[1]) == ["OFFSETS_MISMATCH"]
 
 
@@ -365,7 +368,7 @@ def test_nothing_is_written_and_no_network_is_touched(
 def test_the_part_that_fetches_is_not_even_imported() -> None:
     """Neither command imports what talks to registries, or http or gRPC."""
     script = (
-        "import sys, tokenwire_server.cli_verify, tokenwire_server.cli_diff;"
+        "import sys, tokenwire_server.tools.cli_verify, tokenwire_server.tools.cli_diff;"
         "print([name for name in sys.modules if name.split('.')[0] in ('http', 'grpc', 'ssl')"
         " or name.startswith('tokenwire_server.pull')])"
     )

@@ -18,12 +18,13 @@ from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 from tokenwire_core.reference import ReferenceEncoder
 
-from tokenwire_server import artifacts, golden_texts, lockfile, reference_library
+from tokenwire_server import artifacts, lockfile
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import TokenizerConfig
-from tokenwire_server.reference_library import ReferenceFailedError
+from tokenwire_server.tools import golden_texts, reference_library
+from tokenwire_server.tools.reference_library import ReferenceFailedError
 
 REASONS = MappingProxyType(
     {

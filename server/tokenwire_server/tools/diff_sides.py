@@ -21,15 +21,16 @@ import tokenwire_core
 from tokenwire_core import Encoder, TokenizerSpec
 from tokenwire_core.errors import ArtifactError, TokenizerError
 
-from tokenwire_server import artifacts, deployment, detect, embedded, known_rank_files, reference_library
+from tokenwire_server import artifacts, embedded
 from tokenwire_server.artifacts import ProofError
-from tokenwire_server.deployment import Deployment
-from tokenwire_server.detect import DetectError
-from tokenwire_server.diffing import Refusal, Side
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
-from tokenwire_server.model_proto import CONTROL
-from tokenwire_server.reference_library import Reference, ReferenceFailedError
+from tokenwire_server.tools import deployment, detect, known_rank_files, reference_library
+from tokenwire_server.tools.deployment import Deployment
+from tokenwire_server.tools.detect import DetectError
+from tokenwire_server.tools.diffing import Refusal, Side
+from tokenwire_server.tools.model_proto import CONTROL
+from tokenwire_server.tools.reference_library import Reference, ReferenceFailedError
 
 REFERENCE_PREFIX = "reference:"
 _XZ_MAGIC = b"\xfd7zXZ\x00"

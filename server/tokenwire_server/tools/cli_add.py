@@ -12,17 +12,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import config, deployment, embedded, findings, manifest
-from tokenwire_server.cli_progress import Progress
-from tokenwire_server.deployment import Deployment
+from tokenwire_server import config, embedded, manifest
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import FORMATS, TokenizerConfig
+from tokenwire_server.tools import deployment, findings
+from tokenwire_server.tools.cli_progress import Progress
+from tokenwire_server.tools.deployment import Deployment
 
 if TYPE_CHECKING:
-    from tokenwire_server.adding import Added
     from tokenwire_server.lockfile import LockedTokenizer
-    from tokenwire_server.proving import Change
+    from tokenwire_server.tools.adding import Added
+    from tokenwire_server.tools.proving import Change
 
 _MOST_CHANGES = 10
 
@@ -93,12 +94,12 @@ def _special(text: str) -> tuple[str, int]:
 
 
 def _add(options: argparse.Namespace) -> int:
-    from tokenwire_server.adding import Wish, add
     from tokenwire_server.artifacts import ProofError
-    from tokenwire_server.detect import DetectError
     from tokenwire_server.pull.errors import PullError
     from tokenwire_server.pull.remote import Bounds
     from tokenwire_server.pull.store import Store
+    from tokenwire_server.tools.adding import Wish, add
+    from tokenwire_server.tools.detect import DetectError
 
     path = deployment.manifest_path(options.config)
     special_tokens = dict(options.special)
@@ -222,8 +223,8 @@ def _prove(options: argparse.Namespace) -> int:
 
 def _prove_one(item: TokenizerConfig, found: Deployment, options: argparse.Namespace) -> dict[str, Any]:
     """What --json says of one tokenizer."""
-    from tokenwire_server import proving
     from tokenwire_server.artifacts import ProofError
+    from tokenwire_server.tools import proving
 
     if item.golden is not None and not options.renew:
         return {"name": item.name, "state": "present", "proven_by": item.proven_by}

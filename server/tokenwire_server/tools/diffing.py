@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tokenwire_server import language
-from tokenwire_server.corpus import Text
+from tokenwire_server.tools.corpus import Text
 
 MAX_FILES = 200
 """Files that have a row of their own; a corpus may have any number."""

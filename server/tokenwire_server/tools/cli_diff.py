@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tokenwire_server import corpus, deployment, diff_sides, diffing, golden_texts
 from tokenwire_server.cli_render import one_line, visible
-from tokenwire_server.corpus import CorpusError, Text
-from tokenwire_server.diff_sides import Description, Opened, SideError
-from tokenwire_server.diffing import Different, NotCompared, Report, Sums
 from tokenwire_server.errors import ConfigError, shorten
+from tokenwire_server.tools import corpus, deployment, diff_sides, diffing, golden_texts
+from tokenwire_server.tools.corpus import CorpusError, Text
+from tokenwire_server.tools.diff_sides import Description, Opened, SideError
+from tokenwire_server.tools.diffing import Different, NotCompared, Report, Sums
 
 SAME, DIFFERENT, TROUBLE = 0, 1, 2
 

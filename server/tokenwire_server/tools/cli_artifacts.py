@@ -11,9 +11,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import cli_add, cli_diff, cli_verify, deployment, lockfile
-from tokenwire_server.cli_progress import Progress
+from tokenwire_server import lockfile
 from tokenwire_server.manifest import TokenizerConfig
+from tokenwire_server.tools import cli_add, cli_diff, cli_verify, deployment
+from tokenwire_server.tools.cli_progress import Progress
 
 if TYPE_CHECKING:
     from tokenwire_server.pull.run import Outcome

@@ -17,13 +17,14 @@ from urllib.parse import quote
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
-from tokenwire_server import artifacts, golden, golden_texts, lockfile, reference_library
+from tokenwire_server import artifacts, golden, lockfile
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import shorten
 from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
 from tokenwire_server.manifest import TokenizerConfig
-from tokenwire_server.reference_library import Reference, ReferenceFailedError
+from tokenwire_server.tools import golden_texts, reference_library
+from tokenwire_server.tools.reference_library import Reference, ReferenceFailedError
 
 
 def golden_path(name: str) -> str:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tokenwire_server.manifest import Format
-from tokenwire_server.model_proto import MalformedModelError, Model, read_model
+from tokenwire_server.tools.model_proto import MalformedModelError, Model, read_model
 
 REASONS = MappingProxyType(
     {

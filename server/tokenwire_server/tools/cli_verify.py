@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server import deployment, lockfile, model_config, verifying
+from tokenwire_server import lockfile
 from tokenwire_server.cli_render import one_line
-from tokenwire_server.deployment import Deployment
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
-from tokenwire_server.verifying import Finding, Verdict
+from tokenwire_server.tools import deployment, model_config, verifying
+from tokenwire_server.tools.deployment import Deployment
+from tokenwire_server.tools.verifying import Finding, Verdict
 
 _MOST_SHOWN = 20
 

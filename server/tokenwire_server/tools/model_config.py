@@ -25,7 +25,7 @@ from tokenwire_core.errors import IdOutOfRangeError, TokenizerError
 from tokenwire_server import artifacts
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import shorten
-from tokenwire_server.verifying import Finding
+from tokenwire_server.tools.verifying import Finding
 
 REASONS = MappingProxyType(
     {

@@ -16,27 +16,17 @@ from urllib.parse import urlsplit
 
 from tokenwire_core import Encoder
 
-from tokenwire_server import (
-    artifacts,
-    config,
-    detect,
-    embedded,
-    findings,
-    known_rank_files,
-    lockfile,
-    manifest,
-    manifest_edit,
-    proving,
-)
+from tokenwire_server import artifacts, config, embedded, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
-from tokenwire_server.detect import Detected, DetectError
 from tokenwire_server.errors import ConfigError, shorten
-from tokenwire_server.findings import Findings
 from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import EXTENSIONS, Format, TokenizerConfig
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.store import Store
 from tokenwire_server.sources import FileSource, HttpsSource, HubSource, parse_source
+from tokenwire_server.tools import detect, findings, known_rank_files, manifest_edit, proving
+from tokenwire_server.tools.detect import Detected, DetectError
+from tokenwire_server.tools.findings import Findings
 
 _COMMON_NAMES = ("tokenizer", "vocab", "model", "spiece", "sentencepiece.bpe")
 """Stems of file names that say nothing of the tokenizer."""

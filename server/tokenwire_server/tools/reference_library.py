@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from tokenwire_core import TokenizerSpec
 from tokenwire_core.reference import ReferenceEncoder
 
-from tokenwire_server.model_proto import fields
+from tokenwire_server.tools.model_proto import fields
 
 LIBRARIES: Final[Mapping[str, str]] = {
     "tiktoken": "tiktoken",

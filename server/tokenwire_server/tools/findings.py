@@ -15,7 +15,7 @@ from tokenwire_core import Encoder, TokenizerSpec
 from tokenwire_core.reference import merge
 
 from tokenwire_server.errors import shorten
-from tokenwire_server.model_proto import BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED, Model
+from tokenwire_server.tools.model_proto import BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED, Model
 
 Findings = dict[str, Any]
 """Names to JSON values, in the order in which they are shown."""
