@@ -19,12 +19,12 @@ ROOTS = {
 
 LAYERS = {
     "tokenwire_core": (
-        {"errors", "pipeline", "segment", "unicode_class", "unicode_ranges"},
-        {"charset", "spec", "split_scalar", "vocab"},
+        {"errors", "pipeline", "segment", "tokenizer_config", "unicode_class", "unicode_ranges"},
+        {"charset", "charsmap", "sentencepiece_spec", "spec", "split_scalar", "vocab"},
         {"alphabet", "split_mask"},
         {"bpe", "decode", "encoding", "formats", "pattern", "scripts", "special", "split", "utf8"},
-        {"pieces", "regex_split"},
-        {"reference", "truncate"},
+        {"pieces", "reference_sentencepiece_normalizer", "regex_split"},
+        {"reference", "reference_sentencepiece", "truncate"},
         {"encoder"},
         {"load"},
         {""},
