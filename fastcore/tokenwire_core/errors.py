@@ -109,15 +109,29 @@ class PatternTooSlowError(TokenizerError):
 
 
 class ArtifactError(Exception):
-    """An artifact is malformed, or does not prove itself; `reason` names the mistake, `line` where it is.
+    """An artifact is malformed, or does not prove itself; `reason` names the mistake, `line` or `path` where it is.
 
     Reasons: `EMPTY`, `BAD_LINE`, `BAD_BASE64`, `BAD_RANK`, `LINE_TOO_LONG`, `TOKEN_TOO_LONG`, `TOO_MANY_TOKENS`,
     `DUPLICATE_RANK`, `DUPLICATE_TOKEN`, `MISSING_BYTE`, `COLLIDING_SPECIAL`, `BAD_SPECIAL`,
     `UNKNOWN_CONTROL_TOKEN`, `MISSING_PATTERN`, `BAD_PATTERN`, `UNSUPPORTED_PATTERN`, `UNSUPPORTED_FORMAT`,
     `SELF_CHECK`.
+
+    Of JSON: `TOO_LARGE`, `BAD_JSON`, `BAD_NUMBER`, `DUPLICATE_KEY`, `TOO_DEEP`, `MISSING_KEY`, `UNKNOWN_KEY`,
+    `BAD_VALUE`.
+
+    Of a tokenizer.json: `UNSUPPORTED_VERSION`, `UNSUPPORTED_STAGE` (a `type` no stage has, or stages that make no sense
+    together), `UNSUPPORTED_OPTION` (dropout, sampling), `TOO_MANY_STAGES`, `BAD_MERGE`, `BAD_TEMPLATE`,
+    `BAD_ADDED_TOKEN`, `UNKNOWN_TOKEN` (one that is named but not in the vocabulary), `DUPLICATE_ID`.
+
+    Of a SentencePiece model: `TRUNCATED`, `BAD_VARINT`, `BAD_FIELD`, `BAD_WIRE_TYPE`, `UNKNOWN_FIELD`, `BAD_UTF8`,
+    `BAD_PIECE`, `BAD_SCORE`, `DUPLICATE_UNKNOWN`, `MISSING_UNKNOWN`, `BAD_CHARSMAP`, `UNSUPPORTED_MODEL`.
     """
 
-    def __init__(self, reason: str, message: str, *, line: int | None = None) -> None:
-        super().__init__(message if line is None else f"line {line}: {message}")
+    def __init__(
+        self, reason: str, message: str, *, line: int | None = None, path: str | None = None
+    ) -> None:
+        where = f"line {line}: " if line is not None else f"{path}: " if path else ""
+        super().__init__(where + message)
         self.reason = reason
         self.line = line
+        self.path = path

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenwire_core.tokenizer_config import TokenizerConfig
+
 
 @dataclass(frozen=True, slots=True)
 class Regex:
@@ -407,7 +409,8 @@ class Pipeline:
     """A whole tokenizer. Each stage is a sequence, done in order; an empty one does nothing.
 
     `post_processor` is done in order on the template of the one before. Without a decoder tokens are joined by
-    blanks. `format` is the artifact's, and with it the reference whose rules hold where they differ.
+    blanks. `format` is the artifact's, and with it the reference whose rules hold where they differ. `config` is what
+    came beside the artifact.
     """
 
     format: Literal["hf_json", "sentencepiece"]
@@ -417,3 +420,4 @@ class Pipeline:
     model: Model
     post_processor: tuple[PostProcessor, ...]
     decoder: tuple[Decoder, ...]
+    config: TokenizerConfig | None = None
