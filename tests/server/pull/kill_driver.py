@@ -1,7 +1,8 @@
-"""Pulls in the current folder again and again, each time killed one step later.
+"""Pulls in the current folder again and again, each time killed some steps later: START STRIDE.
 
 A step is a file opened, renamed or removed, a folder made or removed, or a connection made. After each kill the
-folder must hold no wrong file, and one undisturbed pull must make it whole. Prints how many steps there were.
+folder must hold no wrong file, and one undisturbed pull must make it whole. Prints the first step that was never
+reached.
 """
 
 from __future__ import annotations
@@ -62,19 +63,19 @@ def check(folder: Path, n_files: int | None) -> None:
         assert len(list((folder / "artifacts").iterdir())) == n_files
 
 
-def main() -> None:
+def main(start: int, stride: int) -> None:
     assert hashlib.sha256(ARTIFACT).hexdigest() == SHA256
     folder = Path.cwd()
     # Here first, so that the forks import nothing.
     assert pull() == 0
     n_files = len(list((folder / "artifacts").iterdir()))
-    for step in range(1, MOST_STEPS):
+    for step in range(start, MOST_STEPS, stride):
         shutil.rmtree(folder / "artifacts")
         (folder / lockfile.NAME).unlink(missing_ok=True)
         ended = pull_in_child(step)
         if ended == 0:
             check(folder, n_files)
-            print(step - 1)
+            print(step)
             return
         assert ended == -signal.SIGKILL, ended
         check(folder, None)
@@ -84,4 +85,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]), int(sys.argv[2]))
