@@ -148,7 +148,7 @@ def make_golden(encoder: Encoder, data: bytes) -> Golden:
         ) or reference_library.twin(spec)
         made = Golden(reference.name, tuple(_vectors(encoder, reference)))
     except ReferenceFailedError as error:
-        raise ProofError("REFERENCE_FAILED", str(error)) from None
+        raise ProofError("REFERENCE_FAILED", f"{error}, or remove it and stay unproven") from None
     indices, _ = golden.changed(made, encoder)
     if indices:
         first = made.vectors[indices[0]]

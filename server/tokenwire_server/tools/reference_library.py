@@ -179,5 +179,5 @@ def _failures(name: str) -> Iterator[None]:
             raise
         raise ReferenceFailedError(
             f"{name} fails on this tokenizer ({type(error).__name__}); if the artifact and what it is read with are "
-            "right, take another version of the library, or remove it and stay unproven"
+            "right, take another version of the library"
         ) from error
