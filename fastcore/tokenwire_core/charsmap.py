@@ -21,8 +21,10 @@ where a value is promised there is one, values are places of well-formed text, k
 
 from __future__ import annotations
 
+import itertools
 import sys
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,22 +51,24 @@ class Charsmap:
 
     def longest_match(self, text: bytes, at: int) -> tuple[int, bytes] | None:
         """The size in bytes of the longest key at `at`, and its replacement. Cost: the size of the key."""
+        found = list(itertools.islice(self._matches(text, at), MAX_MATCHES))
+        return found[-1] if found else None
+
+    def shortest_match(self, text: bytes, at: int) -> tuple[int, bytes] | None:
+        """As `longest_match`, of the shortest."""
+        return next(self._matches(text, at), None)
+
+    def _matches(self, text: bytes, at: int) -> Iterator[tuple[int, bytes]]:
         place = _offset(self.units[0])
-        found: tuple[int, int] | None = None
-        n_found = 0
         for end in range(at, len(text)):
             index = place ^ text[end]
             unit = self.units[index]
             if _label(unit) != text[end]:
                 break
             place = index ^ _offset(unit)
-            if _has_value(unit) and n_found < MAX_MATCHES:
-                found = end + 1 - at, self.units[place] & ~_VALUE
-                n_found += 1
-        if found is None:
-            return None
-        n_bytes, start = found
-        return n_bytes, self.replacements[start : self.replacements.index(0, start)]
+            if _has_value(unit):
+                start = self.units[place] & ~_VALUE
+                yield end + 1 - at, self.replacements[start : self.replacements.index(0, start)]
 
 
 def read_charsmap(data: bytes) -> Charsmap:

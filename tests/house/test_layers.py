@@ -19,12 +19,17 @@ ROOTS = {
 
 LAYERS = {
     "tokenwire_core": (
-        {"errors", "pipeline", "segment", "tokenizer_config", "unicode_class", "unicode_ranges"},
-        {"charset", "charsmap", "sentencepiece_spec", "spec", "split_scalar", "vocab"},
-        {"alphabet", "split_mask"},
+        {
+            *("byte_alphabet", "errors", "pipeline", "reference_aligned", "reference_tables", "segment"),
+            *("tokenizer_config", "unicode_class", "unicode_ranges"),
+        },
+        {"charset", "charsmap", "reference_models", "sentencepiece_spec", "spec", "split_scalar", "vocab"},
+        {"alphabet", "reference_unicode", "split_mask"},
         {"bpe", "decode", "encoding", "formats", "pattern", "scripts", "special", "split", "utf8"},
-        {"pieces", "reference_sentencepiece_normalizer", "regex_split"},
-        {"reference", "reference_sentencepiece", "truncate"},
+        {"pieces", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"},
+        {"reference_decode", "reference_normalize"},
+        {"reference_added", "reference_pretokenize"},
+        {"reference", "reference_pipeline", "reference_sentencepiece", "truncate"},
         {"encoder"},
         {"load"},
         {""},

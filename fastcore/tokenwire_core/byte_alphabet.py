@@ -1,0 +1,18 @@
+"""The byte alphabet of GPT-2: one visible character for each byte, so that vocabularies of bytes are text.
+
+Bytes that are visible characters of Latin-1 are those; the others are those from U+0100 on, in order.
+
+>>> "".join(CHAR_OF_BYTE[byte] for byte in "a b é".encode())
+'aĠbĠÃ©'
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+_VISIBLE: Final = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+_others = itertools.count(0x100)
+
+CHAR_OF_BYTE: Final = tuple(chr(byte if byte in _VISIBLE else next(_others)) for byte in range(256))
+BYTE_OF_CHAR: Final = {char: byte for byte, char in enumerate(CHAR_OF_BYTE)}

@@ -1,0 +1,201 @@
+"""The slow readable twin of a `Pipeline`: what a tokenizer.json means, to the letter. Begin here.
+
+    text → added tokens cut out, the rest normalized → pieces → tokens of each piece → template around them
+
+The stages are in files of their own: `reference_added`, `reference_normalize`, `reference_pretokenize`,
+`reference_models` (the algorithms), `reference_decode`; the text that they hand on, which knows where it came from, in
+`reference_aligned`, and what they know of Unicode in `reference_unicode`. All follow the `tokenizers` library 0.23, of
+which this is a description that runs: ids, spans and decoded text are its own, oddities included.
+
+Like the compiled encoder, but with nothing clever: it is the oracle of the tests. Cost: quadratic in a piece at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tokenwire_core.errors import IdOutOfRangeError
+from tokenwire_core.pipeline import Pipeline, Template, TemplateText, TrimOffsets, UnigramModel
+from tokenwire_core.reference_added import AddedTokens
+from tokenwire_core.reference_aligned import AlignedText, Span
+from tokenwire_core.reference_decode import decode
+from tokenwire_core.reference_models import Token, tokenizer_of
+from tokenwire_core.reference_pretokenize import pre_tokenize
+from tokenwire_core.reference_unicode import BLANKS
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceToken:
+    """One token of a result.
+
+    Attributes:
+        id, text: the token and its spelling; of an added token and of an unknown character what stands in the text.
+        start, end: the library's own offsets, in code points of its text; those of templates are 0, 0.
+        type_id: which text it belongs to, as the template says.
+        word: the number of its piece in its text; None in templates.
+        is_special: it stands in the template.
+    """
+
+    id: int
+    text: str
+    start: int
+    end: int
+    type_id: int
+    word: int | None
+    is_special: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceEncoding:
+    """What a text, or a pair of texts, becomes."""
+
+    tokens: tuple[ReferenceToken, ...]
+
+    @property
+    def ids(self) -> list[int]:
+        return [token.id for token in self.tokens]
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The library's own offsets, in code points."""
+        return [(token.start, token.end) for token in self.tokens]
+
+
+class ReferencePipeline:
+    """The tokenizer that `pipeline` describes, of the format `hf_json`."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self._added = AddedTokens(pipeline)
+        self._tokenize = tokenizer_of(pipeline.model)
+        self._text_of_id = _texts_of_ids(pipeline) | {
+            token.id: spelling for token, spelling in self._added.spellings.items()
+        }
+        self._special_texts = {token.content for token in pipeline.added_tokens if token.special}
+
+    def encode(
+        self,
+        text: str,
+        special: Literal["text", "allow"] = "text",
+        add_special: bool = False,
+        pair: str | None = None,
+    ) -> ReferenceEncoding:
+        """The tokens of `text`, or of `text` and `pair`.
+
+        Args:
+            special: `text`: the spellings of special added tokens are ordinary text. `allow`: they are those tokens.
+            add_special: whether the template's own tokens are put in.
+        """
+        texts = [text] if pair is None else [text, pair]
+        parts = [self._tokens(each, type_id, special == "text") for type_id, each in enumerate(texts)]
+        for stage in self.pipeline.post_processor:
+            if isinstance(stage, TrimOffsets):
+                parts = [_trimmed(part, stage) for part in parts]
+            else:
+                parts = _templated(parts, stage, add_special)
+        return ReferenceEncoding(tuple(token for part in parts for token in part))
+
+    def decode(self, ids: Iterable[int], skip_special: bool = False) -> str:
+        """The text that `ids` stand for.
+
+        Raises:
+            IdOutOfRangeError: an id is no token (the library leaves it out).
+        """
+        texts = []
+        for index, id in enumerate(ids):
+            if id not in self._text_of_id:
+                raise IdOutOfRangeError(index, max(self._text_of_id) + 1)
+            if not (skip_special and self._text_of_id[id] in self._special_texts):
+                texts.append(self._text_of_id[id])
+        return decode(texts, self.pipeline.decoder) if self.pipeline.decoder else " ".join(texts)
+
+    def _tokens(self, text: str, type_id: int, special_is_text: bool) -> list[ReferenceToken]:
+        """The tokens of one text, before templates."""
+        to_code_points = _CodePoints(text)
+        tokens: list[ReferenceToken] = []
+        n_words = 0
+        for part, added in self._added.cut(text, special_is_text):
+            if added is not None:
+                whole = [Token(added.id, part.text, 0, len(part.text.encode()))]
+                words = [(part, whole)]
+            else:
+                words = [(piece, self._tokenize(piece.text)) for piece in _pieces(part, self.pipeline)]
+            for piece, found in words:
+                spans = piece.token_spans((token.start, token.end) for token in found)
+                for token, span in zip(found, spans, strict=True):
+                    start, end = to_code_points((token.start, token.end) if span is None else span)
+                    tokens.append(ReferenceToken(token.id, token.text, start, end, type_id, n_words))
+                n_words += 1
+        return tokens
+
+
+def _pieces(part: AlignedText, pipeline: Pipeline) -> list[AlignedText]:
+    return pre_tokenize(part, pipeline.pre_tokenizer) if part.text else []
+
+
+def _texts_of_ids(pipeline: Pipeline) -> dict[int, str]:
+    if isinstance(pipeline.model, UnigramModel):
+        return {id: text for id, (text, _) in enumerate(pipeline.model.pieces)}
+    return {id: text for text, id in pipeline.model.vocab.items()}
+
+
+class _CodePoints:
+    """Bytes of a text's UTF-8 to its code points, as the library converts them.
+
+    It knows no code point for the end of the text, and takes one more than the last byte's; a span that is empty at
+    the end, or lies outside, it leaves in bytes.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._of_byte = [at for at, char in enumerate(text) for _ in char.encode()]
+
+    def __call__(self, span: Span) -> Span:
+        start, end = span
+        n_bytes = len(self._of_byte)
+        if start >= n_bytes:
+            return span
+        if end < n_bytes:
+            return self._of_byte[start], self._of_byte[end]
+        last = self._of_byte[end - 1] if end - 1 < n_bytes else self._of_byte[start] + 1
+        return self._of_byte[start], last + 1
+
+
+def _trimmed(tokens: list[ReferenceToken], stage: TrimOffsets) -> list[ReferenceToken]:
+    """Spans without the blanks that the spellings begin and end with.
+
+    A single blank before the first stays, since it may be the one that was put before the text.
+    """
+    trimmed = []
+    for number, token in enumerate(tokens):
+        start, end = token.start, token.end
+        n_leading, n_trailing = (_n_blanks(text) for text in (token.text, token.text[::-1]))
+        is_first = number == 0 or start == 0
+        if n_leading and not (is_first and stage.add_prefix_space and n_leading == 1):
+            start = min(start + n_leading, end)
+        if n_trailing and end >= n_trailing:
+            end = max(end - n_trailing, start)
+        trimmed.append(replace(token, start=start, end=end))
+    return trimmed
+
+
+def _n_blanks(text: str) -> int:
+    """How many blanks a spelling begins with, also in the byte alphabet."""
+    return next((at for at, char in enumerate(text) if char != "Ġ" and char not in BLANKS), len(text))
+
+
+def _templated(
+    parts: list[list[ReferenceToken]], template: Template, add_special: bool
+) -> list[list[ReferenceToken]]:
+    """The texts, and with `add_special` the template's own tokens, in its order and with its type ids."""
+    result: list[list[ReferenceToken]] = []
+    for piece in template.single if len(parts) == 1 else template.pair:
+        if isinstance(piece, TemplateText):
+            tokens = parts["AB".index(piece.text)]
+            result.append([replace(token, type_id=piece.type_id) for token in tokens])
+        elif add_special:
+            result.append(
+                [ReferenceToken(id, piece.token, 0, 0, piece.type_id, None, True) for id in piece.ids]
+            )
+    return result
