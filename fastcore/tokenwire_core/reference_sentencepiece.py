@@ -20,6 +20,22 @@ Of the pieces of bytes, the last has the span of the unknown text, those before 
 `▁` alone is empty too; so are `▁` and text joined that of the text. A replacement of several characters has its whole
 source in the span of the piece that holds its end, if the pieces do not fall in between.
 
+A vocabulary cut in two ways. `bpe` joins `a` and `b` first, since `ab` scores best, and cannot join `bc` any more;
+`unigram` finds that `a` and `bc` sum up to more than `ab` and `c`. `d` is unknown to both:
+
+>>> from tokenwire_core.sentencepiece_spec import Piece
+>>> words = ["<unk>", "▁", "a", "b", "c", "ab", "bc"]
+>>> scores = [0.0, -1.0, -2.0, -9.0, -9.0, -0.5, -1.5]
+>>> types = [PieceType.UNKNOWN] + [PieceType.NORMAL] * 6
+>>> pieces = tuple(Piece(*entry) for entry in zip(words, scores, types))
+>>> for algorithm in ("bpe", "unigram"):
+...     encoder = ReferenceSentencePiece(SentencePieceModel(algorithm, pieces, unk_id=0))
+...     print(*(token.piece for token in encoder.encode("  abcdd")))
+▁ ab c dd
+▁ a bc dd
+>>> encoder.decode([1, 2, 6, 0])
+'abc ⁇ '
+
 Decoding joins the pieces with `▁` as blanks, the first one without its blank if the model adds or removes any. Control
 pieces are nothing, the unknown one is a surface, and pieces of bytes are the text they make up, or U+FFFD for each byte
 that is part of no character.

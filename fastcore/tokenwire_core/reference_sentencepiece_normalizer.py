@@ -52,7 +52,8 @@ class Symbols:
 
     def longest_match(self, text: bytes, at: int) -> int | None:
         """The size of the longest symbol at `at`."""
-        matches = [size for size in self._sizes if text[at : at + size] in self._symbols]
+        prefixes = (text[at : at + size] for size in self._sizes if at + size <= len(text))
+        matches = [len(prefix) for prefix in prefixes if prefix in self._symbols]
         return max(matches[:MAX_SYMBOL_MATCHES], default=None)
 
     def split(self, text: bytes) -> Iterator[tuple[bytes, bool]]:

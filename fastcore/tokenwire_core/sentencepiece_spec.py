@@ -81,11 +81,11 @@ class SentencePieceModel:
 
     algorithm: Algorithm
     pieces: tuple[Piece, ...]
-    byte_fallback: bool
-    normalizer: NormalizerRules
-    denormalizer: NormalizerRules | None
-    unk_id: int | None
-    bos_id: int | None
-    eos_id: int | None
-    pad_id: int | None
-    unk_surface: str
+    byte_fallback: bool = False
+    normalizer: NormalizerRules = NormalizerRules()
+    denormalizer: NormalizerRules | None = None
+    unk_id: int | None = None
+    bos_id: int | None = None
+    eos_id: int | None = None
+    pad_id: int | None = None
+    unk_surface: str = " \u2047 "
