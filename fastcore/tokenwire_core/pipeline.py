@@ -3,8 +3,8 @@
     text → added tokens cut out → normalizer → pre-tokenizer → model → post-processor → ids
     ids → decoder → text
 
-The stages and their names are those of the `tokenizers` library, whose documents spell them, and a SentencePiece
-model is written down with the same ones where they mean the same. A stage is a value: equal stages do equal things.
+The stages and their names are those of the `tokenizers` library, whose documents spell them. (What a SentencePiece
+model does is other stages with other rules: `sentencepiece_spec.py`.) A stage is a value: equal stages do equal things.
 Nothing here computes: `reference_pipeline.py` follows these stages to the letter, slowly; compiled code follows them
 fast, and must give the same.
 
@@ -115,11 +115,6 @@ class ByteLevelNormalizer:
     """Each byte of the UTF-8 as its character of the byte alphabet."""
 
 
-@dataclass(frozen=True, slots=True)
-class CollapseBlanks:
-    """SentencePiece's `remove_extra_whitespaces`: runs of blanks become one, those at the ends go."""
-
-
 Normalizer = (
     UnicodeForm
     | Lowercase
@@ -131,7 +126,6 @@ Normalizer = (
     | Nmt
     | Precompiled
     | ByteLevelNormalizer
-    | CollapseBlanks
 )
 
 
