@@ -48,8 +48,10 @@ class Fields:
         return list(self._members)
 
     def at(self, name: str) -> str:
-        """The path of a member."""
-        return f"{self.path}.{name}" if self.path else name
+        """The path of a member; a name that is none of ours may hold anything, so it is shown as ASCII."""
+        if name.isascii() and name.isidentifier():
+            return f"{self.path}.{name}" if self.path else name
+        return f"{self.path}[{name[:64]!a}]"
 
     def take(self, name: str, default: object = REQUIRED) -> object:
         """A member of any type."""

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import Fields, array
+from tokenwire_core.formats.fields import Fields, array, json_type
 from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES, read_model, vocabulary_of
 from tokenwire_core.formats.hf_post_processor import read_post_processor
 from tokenwire_core.formats.hf_stages import read_decoder, read_normalizer, read_pre_tokenizer
@@ -53,7 +53,8 @@ def read_hf_json(data: bytes, *, tokenizer_config: bytes | None = None) -> Pipel
     fields = Fields(read_json(data), "")
     version = fields.take("version", VERSION)
     if version != VERSION:
-        message = f"this version reads {VERSION}, the file is of {str(version)[:16]!a}"
+        said = ascii(version[:16]) if isinstance(version, str) else json_type(version)
+        message = f"only files of version {VERSION!r} are read, this one says {said}"
         raise ArtifactError("UNSUPPORTED_VERSION", message, path="version")
     _check_truncation(fields.take("truncation", None))
     _check_padding(fields.take("padding", None))

@@ -78,8 +78,7 @@ def _read_template(fields: Fields) -> tuple[PostProcessor, ...]:
     path = fields.at("special_tokens")
     tokens = Fields(fields.take("special_tokens"), path)
     ids_of = {
-        text(name, path): _read_token_ids(tokens.take(name), f"{path}[{name[:64]!a}]")
-        for name in tokens.names()
+        text(name, path): _read_token_ids(tokens.take(name), tokens.at(name)) for name in tokens.names()
     }
     template = Template(_read_pieces(fields, "single", ids_of), _read_pieces(fields, "pair", ids_of))
     for name, pieces, texts in (("single", template.single, ["A"]), ("pair", template.pair, ["A", "B"])):

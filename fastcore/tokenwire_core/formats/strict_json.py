@@ -17,8 +17,8 @@ from typing import Final
 
 from tokenwire_core.errors import ArtifactError
 
-MAX_JSON_BYTES: Final = 1 << 27
-MAX_JSON_VALUES: Final = 1 << 23
+MAX_JSON_BYTES: Final = 1 << 26
+MAX_JSON_VALUES: Final = 1 << 22
 """Commas and opening brackets, those in strings too: at least as many as there are values."""
 MAX_NUMBER_LENGTH: Final = 64
 
@@ -80,16 +80,18 @@ def _number(text: str) -> float:
     It counts with as many digits as fit into 64 bits, makes a float of them and multiplies or divides that by a power
     of ten: each step rounds. Scores that differ in the last bit make other ties.
     """
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text, 0, MAX_NUMBER_LENGTH + 1)
     if match is None or len(text) > MAX_NUMBER_LENGTH:
-        raise ArtifactError(
-            "BAD_NUMBER", f"a number has {len(text)} characters, the limit is {MAX_NUMBER_LENGTH}"
-        )
-    sign, whole, fraction, power = match.groups()
-    significand, n_taken = _leading(0, whole)
-    exponent = len(whole) - n_taken
-    significand, n_taken = _leading(significand, fraction or "")
-    exponent += int(power or 0) - n_taken
+        message = f"a number has {len(text)} characters, the limit is {MAX_NUMBER_LENGTH}"
+        raise ArtifactError("BAD_NUMBER", message)
+    sign, whole, fraction, power = match.groups(default="")
+    if len(whole) + len(fraction) < 20:
+        significand, exponent = int(whole + fraction), -len(fraction)
+    else:
+        significand, n_whole = _leading(0, whole)
+        significand, n_fraction = _leading(significand, fraction)
+        exponent = len(whole) - n_whole - n_fraction
+    exponent += int(power or 0)
     value = float(significand)
     while exponent < -308 and value:
         value /= 1e308
@@ -105,8 +107,6 @@ def _number(text: str) -> float:
 
 def _leading(significand: int, digits: str) -> tuple[int, int]:
     """`significand` with digits behind it while it fits into 64 bits, and how many those were."""
-    if significand < 10 and len(digits) < 19:
-        return int(f"{significand}{digits}"), len(digits)
     for n_taken, digit in enumerate(digits):
         longer = significand * 10 + int(digit)
         if longer > _LARGEST:
