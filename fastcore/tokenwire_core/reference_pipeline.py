@@ -70,7 +70,10 @@ class ReferencePipeline:
         self.pipeline = pipeline
         self._added = AddedTokens(pipeline)
         self._tokenize = tokenizer_of(pipeline.model)
-        self._text_of_id = _texts_of_ids(pipeline) | {
+        self._contents = _texts_of_ids(pipeline) | {
+            token.id: token.content for token in pipeline.added_tokens
+        }
+        self._decoded_as = self._contents | {
             token.id: spelling for token, spelling in self._added.spellings.items()
         }
         self._special_texts = {token.content for token in pipeline.added_tokens if token.special}
@@ -94,7 +97,7 @@ class ReferencePipeline:
             if isinstance(stage, TrimOffsets):
                 parts = [_trimmed(part, stage) for part in parts]
             else:
-                parts = _templated(parts, stage, add_special)
+                parts = self._templated(parts, stage, add_special)
         return ReferenceEncoding(tuple(token for part in parts for token in part))
 
     def decode(self, ids: Iterable[int], skip_special: bool = False) -> str:
@@ -105,10 +108,10 @@ class ReferencePipeline:
         """
         texts = []
         for index, id in enumerate(ids):
-            if id not in self._text_of_id:
-                raise IdOutOfRangeError(index, max(self._text_of_id) + 1)
-            if not (skip_special and self._text_of_id[id] in self._special_texts):
-                texts.append(self._text_of_id[id])
+            if id not in self._decoded_as:
+                raise IdOutOfRangeError(index, max(self._decoded_as) + 1)
+            if not (skip_special and self._decoded_as[id] in self._special_texts):
+                texts.append(self._decoded_as[id])
         return decode(texts, self.pipeline.decoder) if self.pipeline.decoder else " ".join(texts)
 
     def _tokens(self, text: str, type_id: int, special_is_text: bool) -> list[ReferenceToken]:
@@ -129,6 +132,22 @@ class ReferencePipeline:
                     tokens.append(ReferenceToken(token.id, token.text, start, end, type_id, n_words))
                 n_words += 1
         return tokens
+
+    def _templated(
+        self, parts: list[list[ReferenceToken]], template: Template, add_special: bool
+    ) -> list[list[ReferenceToken]]:
+        """The texts, and with `add_special` the template's own tokens, in its order and with its type ids."""
+        result: list[list[ReferenceToken]] = []
+        for piece in template.single if len(parts) == 1 else template.pair:
+            if isinstance(piece, TemplateText):
+                tokens = parts["AB".index(piece.text)]
+                result.append([replace(token, type_id=piece.type_id) for token in tokens])
+            elif add_special:
+                spelled = ((id, self._contents.get(id, piece.token)) for id in piece.ids)
+                result.append(
+                    [ReferenceToken(id, text, 0, 0, piece.type_id, None, True) for id, text in spelled]
+                )
+        return result
 
 
 def _pieces(part: AlignedText, pipeline: Pipeline) -> list[AlignedText]:
@@ -183,19 +202,3 @@ def _trimmed(tokens: list[ReferenceToken], stage: TrimOffsets) -> list[Reference
 def _n_blanks(text: str) -> int:
     """How many blanks a spelling begins with, also in the byte alphabet."""
     return next((at for at, char in enumerate(text) if char != "Ġ" and char not in BLANKS), len(text))
-
-
-def _templated(
-    parts: list[list[ReferenceToken]], template: Template, add_special: bool
-) -> list[list[ReferenceToken]]:
-    """The texts, and with `add_special` the template's own tokens, in its order and with its type ids."""
-    result: list[list[ReferenceToken]] = []
-    for piece in template.single if len(parts) == 1 else template.pair:
-        if isinstance(piece, TemplateText):
-            tokens = parts["AB".index(piece.text)]
-            result.append([replace(token, type_id=piece.type_id) for token in tokens])
-        elif add_special:
-            result.append(
-                [ReferenceToken(id, piece.token, 0, 0, piece.type_id, None, True) for id in piece.ids]
-            )
-    return result
