@@ -53,6 +53,8 @@ DIFFERENT: dict[str, tuple[str, str]] = {
     "flags of another meaning": ("(?m:a.b)", "a\nb"),
     "flags that Ruby lacks": ("(?s:.)", "\n"),
     "a name as in Python": ("(?P<n>a)", "a"),
+    "an edge that is repeated": (r"(?:\A)?", "a"),
+    "a look-ahead that is repeated": ("(?:(?:(?!b)))*", "a"),
 }  # fmt: skip
 """Patterns, and a text that shows how Oniguruma and `pattern.py` differ."""
 
@@ -131,7 +133,7 @@ def test_limit_of_bytes(n_over: int) -> None:
 
 ATOMS = st.sampled_from(
     (
-        *("a", "s", "f", "i", "k", "t", "'", "S", "K", "1", r"\ ", "é", ".", "^", "$", r"\b", r"\A", r"\z"),
+        *("", "a", "s", "f", "i", "k", "t", "'", "S", "K", "1", r"\ ", "é", ".", "^", "$", r"\b", r"\A", r"\z"),
         *("[sk]", r"[^\sa]", "[a-f&&[^b]]", r"[\p{L}&&[^s]]", "[]a]", "[^]a]", "[-a]", "[a-]", r"[\w]"),
         *(r"\s", r"\S", r"\d", r"\D", r"\w", r"\W", r"\n", r"\'", r"\R", r"\h", r"\G", r"\xdf", r"\x61"),
         *(r"\p{L}", r"\p{Lu}", r"\P{N}", r"\p{^Ll}", r"\p{Han}", r"\p{Letter}", r"\p{punct}", r"\x{df}", r"\u00df"),

@@ -7,7 +7,8 @@ and possessive quantifiers. Where they do not, the pattern is refused: no tokeni
 Refused, with Oniguruma's meaning: `^` and `$` (an edge of a line, always), `\w` and `\b` (superscript digits are word
 characters, joiners are not), `{2,3}+` (not possessive) and `{2}?` (not lazy), `(?i)` behind the start (alternatives
 are inside it), ignoring case of more than single ASCII letters (`(?i:ss)` matches ß), properties by names beyond
-categories and scripts, `\xE9` (a byte), quantifiers and groups in a look-behind, `--` and `~~` in a class.
+categories and scripts, `\xE9` (a byte), quantifiers and groups in a look-behind, quantifiers on groups with an
+assertion in them (an error if there is nothing else), `--` and `~~` in a class.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _TOKEN: Final = re.compile(
       | (?P<one> . )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_ASSERTIONS: Final = frozenset(("\\A", "\\z", "(?=", "(?!", "(?<=", "(?<!"))
 _REFUSED_ESCAPES: Final = frozenset("wWbBpPxuUZ")
 _FOLDED_TOGETHER: Final = frozenset(("ss", "st", "ff", "fi", "fl"))
 """Neighbours that one character stands for when case is ignored: ß, ﬆ, ﬀ, ﬁ, ﬂ."""
@@ -71,8 +73,10 @@ class _Scan:
 
     def __init__(self) -> None:
         self._n_classes = 0
-        # The groups around the token: `(?i:`, `(?<=` and so on.
+        # The groups around the token: `(?i:`, `(?<=` and so on, and whether there is an assertion in each.
         self._groups: list[str] = []
+        self._asserts: list[bool] = []
+        self._closed_asserts = False
         self._before = ""
 
     def refuses(self, token: re.Match[str]) -> str:
@@ -113,16 +117,22 @@ class _Scan:
         if token["bound"] and token["after"] and (token["after"] == "+" or "," not in token["bound"]):
             return f"the quantifier {token['bound']}"
         repeats = token["bound"] or token["one"] in ("*", "+", "?")
+        if repeats and self._before == ")" and self._closed_asserts:
+            return "a quantifier on a group with an assertion in it"
         if (repeats or token["open"]) and self._groups and self._groups[-1] in ("(?<=", "(?<!"):
             return "a group or quantifier in a look-behind"
         if token["one"] in ("^", "$"):
             return f"the edge {token['one']}"
         refused = self._folded(token) if self._ignores_case() else ""
         self._before = token[0]
+        if token[0] in _ASSERTIONS:
+            self._asserts = [True] * len(self._asserts)
         if token["open"] or token["flag"]:
             self._groups.append(token[0])
+            self._asserts.append(False)
         elif token["one"] == ")":
             self._groups.pop()
+            self._closed_asserts = self._asserts.pop()
         return refused
 
     def _ignores_case(self) -> bool:
