@@ -149,11 +149,15 @@ def test_only_64_symbols_at_a_place() -> None:
 
 
 def test_unused_pieces_inside_each_other() -> None:
-    """Merging goes through unused pieces, which fall apart again unless they are more than 100 deep."""
-    pieces = [("a" * n, -float(n), UNUSED) for n in range(2, 140)]
-    data = model_file([UNK, ("a", 0.0, NORMAL), *pieces], trainer={3: BPE}, normalizer={3: 0})
-    for n in (2, 5, 99, 100, 101, 102, 103, 120, 139, 140, 300):
-        check_text(twin(data), data, "a" * n)
+    """Merging goes through unused pieces, which fall apart again, except what is more than 100 deep in them."""
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 120)))
+    characters = [(character, 0.0, NORMAL) for character in text]
+    beginnings = [(text[:n], -float(n), UNUSED) for n in range(2, len(text) + 1)]
+    data = model_file([UNK, *characters, *beginnings], trainer={3: BPE}, normalizer={3: 0})
+    ours = twin(data)
+    for n in (2, 3, 100, 101, 102, 103, 104, 120):
+        check_text(ours, data, text[:n])
+    assert [len(ours.encode(text[:n])) for n in (102, 103, 120)] == [102, 102, 102]
 
 
 def test_an_unused_piece_is_what_it_was_last_found_to_be_made_of() -> None:
@@ -170,14 +174,11 @@ def test_an_unused_piece_is_what_it_was_last_found_to_be_made_of() -> None:
 
 def test_long_sums_of_scores_start_again() -> None:
     """Float32 sums of scores are set back as in the library, so that long texts end in the same cut."""
-    pieces = [
-        ("a", -3000.25, NORMAL),
-        ("aa", -6000.75, NORMAL),
-        ("aaa", -9000.5, NORMAL),
-        ("b", -9.1, NORMAL),
-    ]
-    data = model_file([UNK, *pieces], trainer={3: UNIGRAM}, normalizer={3: 0})
-    for text in ("a" * 100, "ab" * 100, "aab" * 70 + "?" * 40 + "a" * 7):
+    pieces = [("a", -20000.0), ("aa", -40000.5), ("aaa", -60000.009), ("b", -9.1)]
+    data = model_file(
+        [UNK, *((text, score, NORMAL) for text, score in pieces)], trainer={3: UNIGRAM}, normalizer={3: 0}
+    )
+    for text in ("a" * 60, "ab" * 100, "aab" * 70 + "?" * 40 + "a" * 7):
         check_text(twin(data), data, text)
 
 
