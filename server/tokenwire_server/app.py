@@ -210,6 +210,7 @@ def _report(catalogue: Catalogue) -> list[dict[str, object]]:
         line["state"] = entry.state.value
         if entry.encoder is not None:
             line["digest"] = entry.encoder.digest
+            line["proven_by"] = entry.config.proof
         if entry.failure:
             line["failure"] = entry.failure
         report.append(line)

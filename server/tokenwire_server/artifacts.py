@@ -30,7 +30,7 @@ _XZ_MEMORY_BYTES = 128 << 20  # The strongest preset asks for 65 MiB.
 class ProofError(Exception):
     """A tokenizer could not be proven. `reason` is one of the core's `ArtifactError` reasons, or of these:
 
-    `LOCK_MISMATCH`, `FILE_UNREADABLE`, `FILE_OUTSIDE_FOLDER`, `FILE_TOO_LARGE`, `SHA256_MISMATCH`,
+    `NOT_LOCKED`, `LOCK_MISMATCH`, `FILE_UNREADABLE`, `FILE_OUTSIDE_FOLDER`, `FILE_TOO_LARGE`, `SHA256_MISMATCH`,
     `BAD_COMPRESSION`, `BAD_OPTION`, `DIGEST_MISMATCH`, `BAD_GOLDEN`, `GOLDEN_MISMATCH`; and where golden vectors are
     made, `LOSSY_PATTERN`, `REFERENCE_FAILED`, `REFERENCE_MISSING`.
     """
@@ -45,6 +45,7 @@ def prove(config: TokenizerConfig, max_bytes: int) -> Encoder:
 
     `max_bytes` bounds the artifact, before and after decompression. Raises `ProofError`.
     """
+    check_lock(config)
     encoder = load(config, read_pinned(config, max_bytes))
     check_digest(config, encoder)
     vectors = read_golden(config)
@@ -86,18 +87,30 @@ def embedded_encoder(name: str) -> Encoder:
 
 def read_pinned(config: TokenizerConfig, max_bytes: int) -> bytes:
     """The uncompressed bytes of the artifact, equal to their pin. Raises `ProofError`."""
+    pull = ", or run `tokenwire artifacts pull`" if config.source else ""
+    data = read_bounded(config.folder, config.file, max_bytes, f"restore it{pull}")
+    remedy = f"get the right file{pull}, or pin this one if it is the one you mean"
+    if config.xz_sha256 is not None:
+        _compare(data, config.xz_sha256, "compressed file", remedy)
+        data = decompress_xz(data, max_bytes)
+    _compare(data, config.sha256, "artifact", remedy)
+    return data
+
+
+def check_lock(config: TokenizerConfig) -> None:
+    """Raises `ProofError` where the lock does not have the tokenizer and should, or has another."""
+    if config.is_unlocked:
+        raise ProofError(
+            "NOT_LOCKED",
+            "the lock does not have it, so nothing tells what it was proven to be; restore tokenwire.lock, or run "
+            "`tokenwire artifacts pull`",
+        )
     if config.lock_fault:
         raise ProofError(
             "LOCK_MISMATCH",
             f"manifest and lock disagree on {config.lock_fault}; run `tokenwire artifacts pull` if the manifest "
             "is right, and look at what changed before you commit the lock",
         )
-    data = read_bounded(config.folder, config.file, max_bytes)
-    if config.xz_sha256 is not None:
-        _compare(data, config.xz_sha256, "compressed file")
-        data = decompress_xz(data, max_bytes)
-    _compare(data, config.sha256, "artifact")
-    return data
 
 
 def check_digest(config: TokenizerConfig, encoder: Encoder) -> None:
@@ -115,9 +128,10 @@ def read_golden(config: TokenizerConfig) -> Golden | None:
     """The golden vectors of the lock, equal to their pin; None where there are none. Raises `ProofError`."""
     if config.golden is None:
         return None
-    data = read_bounded(config.folder, config.golden, golden.MAX_BYTES)
+    remedy = f"restore it, or run `tokenwire artifacts prove --renew {config.name}`"
+    data = read_bounded(config.folder, config.golden, golden.MAX_BYTES, remedy)
     if config.golden_sha256 is not None:
-        _compare(data, config.golden_sha256, "file of golden vectors")
+        _compare(data, config.golden_sha256, f"file of golden vectors {config.golden}", remedy)
     try:
         return golden.read(data)
     except golden.BadGoldenError as error:
@@ -136,14 +150,14 @@ def check_golden(config: TokenizerConfig, vectors: Golden, encoder: Encoder) -> 
         return answers_sha256
     raise ProofError(
         "GOLDEN_MISMATCH",
-        f"{len(indices)} of {len(vectors.vectors)} golden vectors do not hold, the first is number {indices[0]}: "
+        f"{len(indices)} of {len(vectors.vectors)} golden vectors do not hold, the first is number {indices[0] + 1}: "
         "this version gives other ids than were proven. Serve with the version that gave them, or, if the new ids "
         f'are what you want, say so in the table of the tokenizer: accept_ids = "{answers_sha256}"',
     )
 
 
-def read_bounded(folder: Path, name: str, max_bytes: int) -> bytes:
-    """The bytes of a regular file in `folder`, at most `max_bytes`. Raises `ProofError`."""
+def read_bounded(folder: Path, name: str, max_bytes: int, remedy: str = "check the path") -> bytes:
+    """The bytes of a regular file in `folder`, at most `max_bytes`. Raises `ProofError`; `remedy` is what to do."""
     try:
         root = folder.resolve(strict=True)
         path = (root / name).resolve(strict=True)
@@ -159,19 +173,18 @@ def read_bounded(folder: Path, name: str, max_bytes: int) -> bytes:
             data = file.read(max_bytes + 1)
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "a loop of links"
-        raise ProofError("FILE_UNREADABLE", f"{name} cannot be read: {why}") from None
+        raise ProofError("FILE_UNREADABLE", f"{name} cannot be read: {why}; {remedy}") from None
     if len(data) > max_bytes:
         raise ProofError("FILE_TOO_LARGE", f"{name} is over the limit of {max_bytes} bytes")
     return data
 
 
-def _compare(data: bytes, pin: str, what: str) -> None:
+def _compare(data: bytes, pin: str, what: str, remedy: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != pin:
         raise ProofError(
             "SHA256_MISMATCH",
-            f"the {what} has {len(data)} bytes with sha256 {found}, the pin is {pin}; get the right file, "
-            "or pin this one if it is the one you mean",
+            f"the {what} has {len(data)} bytes with sha256 {found}, the pin is {pin}; {remedy}",
         )
 
 

@@ -143,7 +143,8 @@ class Catalogue:
             if entry.state is State.LOADING:
                 message = f"the tokenizer {tokenizer} is still being loaded; try again shortly"
             else:
-                message = f"the tokenizer {tokenizer} could not be proven and is not served: {entry.failure}"
+                reason = entry.failure.partition(":")[0]
+                message = f"the tokenizer {tokenizer} could not be proven and is not served ({reason})"
             raise Fault("TOKENIZER_NOT_READY", message, {"tokenizer": tokenizer})
         if expect_digest and expect_digest != entry.encoder.digest:
             raise Fault(

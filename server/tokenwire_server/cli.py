@@ -37,10 +37,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = commands.choices[options.command]
         command.error(_unknown_argument(extra[0], re.findall(r"--[a-z][a-z-]*", command.format_help())))
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
     except ConfigError as error:
         print(f"tokenwire: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # The reader has what it wanted (`| head`). Python would complain again when it flushes stdout at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def _unknown_argument(argument: str, flags: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server import embedded, lockfile, manifest, models
+from tokenwire_server import embedded, known_rank_files, lockfile, manifest, models
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.manifest import TokenizerConfig
@@ -152,18 +152,23 @@ def check_names(tokenizers: Collection[TokenizerConfig]) -> None:
 def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
     """Raises `ConfigError` where a name that is known to mean a public tokenizer is given to another.
 
-    An embedded tokenizer is known by its digest. Of any other this service knows the name alone, so a tokenizer
-    is taken for it that answers to that name too: no second one can.
+    An embedded tokenizer is known by its digest, the published rank files by their sha256 and special tokens. Of any
+    other this service knows the name alone, so a tokenizer is taken for it that answers to that name too: no second
+    one can.
     """
     digests = {item.name: item.digest for item in embedded.embedded()}
+    rank_files = known_rank_files.known()
     for item in tokenizers:
         own = (item.name, *item.aliases)
         for name in (*own, *item.models, *item.model_prefixes):
             meant = models.tokenizer_of(name)
             if meant is None:
                 continue
+            known = rank_files.get(meant)
             if meant in digests:
                 is_it, remedy = item.known_digest == digests[meant], f'digest = "{digests[meant]}"'
+            elif known is not None and item.format == "tiktoken" and not known.is_read_by(item):
+                is_it, remedy = False, f'sha256 = "{known.sha256}" and all its special tokens'
             else:
                 is_it, remedy = not models.names_of(meant).isdisjoint(own), f'aliases = ["{meant}"]'
             if not is_it:

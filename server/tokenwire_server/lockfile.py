@@ -72,12 +72,15 @@ def read(folder: Path) -> Lock | None:
     path = folder / NAME
     if not os.path.lexists(path):
         return None
-    document = read_toml(path)
+    try:
+        document = read_toml(path)
+    except ConfigError as error:
+        raise ConfigError(f"{error}; restore it, or remove it and run `tokenwire artifacts pull`") from None
     try:
         if document["lock_version"] != LOCK_VERSION:
             raise ConfigError(
                 f"{path} is of lock_version {document['lock_version']!r:.20}, this version writes {LOCK_VERSION}; "
-                "use the version of tokenwire that wrote it, or pull anew"
+                "use the version of tokenwire that wrote it, or remove it and run `tokenwire artifacts pull`"
             )
         locked = [_tokenizer(table) for table in document.get("tokenizer", [])]
     except (KeyError, TypeError, AttributeError) as error:
@@ -143,9 +146,12 @@ def text(lock: Lock) -> str:
 
 
 def apply(configs: Iterable[TokenizerConfig], lock: Lock | None) -> tuple[TokenizerConfig, ...]:
-    """The configurations with what the lock knows of each; a disagreement becomes its `lock_fault`."""
+    """The configurations with what the lock knows of each; a disagreement becomes its `lock_fault`.
+
+    Without a lock, only what has a source, and so was pulled, is `is_unlocked`; with one, whatever it does not have.
+    """
     if lock is None:
-        return tuple(configs)
+        return tuple(replace(config, is_unlocked=bool(config.source)) for config in configs)
     return tuple(_applied(config, lock.tokenizers.get(config.name)) for config in configs)
 
 
@@ -163,7 +169,7 @@ def disagreement(config: TokenizerConfig, locked: LockedTokenizer) -> str:
 
 def _applied(config: TokenizerConfig, locked: LockedTokenizer | None) -> TokenizerConfig:
     if locked is None:
-        return config
+        return replace(config, is_unlocked=True)
     if keys := disagreement(config, locked):
         return replace(config, lock_fault=keys)
     return replace(

@@ -74,6 +74,8 @@ class TokenizerConfig:
     """The size of `file`."""
     lock_fault: str = ""
     """The keys in which manifest and lock disagree."""
+    is_unlocked: bool = False
+    """The lock should have it and has not."""
 
     @property
     def file_sha256(self) -> str:
@@ -81,12 +83,17 @@ class TokenizerConfig:
         return self.xz_sha256 or self.sha256
 
     @property
+    def proof(self) -> str:
+        """`proven_by`, or nothing where the manifest accepts other ids than those that were proven."""
+        return "" if self.accept_ids else self.proven_by
+
+    @property
     def known_digest(self) -> str:
         """The digest the tokenizer must have, said by the manifest or its lock; empty where neither does."""
         return self.digest or self.locked_digest
 
 
-_LOCKED = ("golden", "golden_sha256", "proven_by", "locked_digest", "size_bytes", "lock_fault")
+_LOCKED = ("golden", "golden_sha256", "proven_by", "locked_digest", "size_bytes", "lock_fault", "is_unlocked")
 _TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", *_LOCKED))
 """The documented keys."""
 
@@ -225,6 +232,8 @@ def artifact_path(format_name: str, sha256: str, xz_sha256: str | None = None) -
 
 def _text(table: Mapping[str, Any], key: str, where: str) -> str:
     value = table.get(key)
+    if value is None:
+        raise ConfigError(f"{where}: `{key}` is missing")
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where}: `{key}` must be a string that is not empty")
     return value
@@ -260,6 +269,8 @@ def _model_names(table: Mapping[str, Any], key: str, least: int, where: str) -> 
 
 def _hash(table: Mapping[str, Any], key: str, where: str) -> str:
     value = table.get(key)
+    if value is None:
+        raise ConfigError(f"{where}: `{key}` is missing")
     if not isinstance(value, str) or not _SHA256.fullmatch(value):
         raise ConfigError(f"{where}: `{key}` must be a sha256 in 64 lower-case hex digits")
     return value

@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from tokenwire.v1 import tokenizer_pb2 as pb
@@ -320,7 +321,7 @@ class TokenizerService:
             sha256=config.sha256,
             failure=entry.failure,
             source=_public(config.source),
-            proven_by=config.proven_by,
+            proven_by=config.proof,
             models=config.models,
             model_prefixes=config.model_prefixes,
         )
@@ -348,7 +349,12 @@ def _fail(result: ResultT, fault: Fault, call: Call) -> None:
 
 
 def _public(source: str) -> str:
-    """A source without the query of a URL, which may be a signature. The manifest takes no user or password."""
+    """A source without the query of a URL, which may be a signature, and without the folder of a file.
+
+    The manifest takes no user or password.
+    """
+    if source.startswith("file:"):
+        return f"file:{PurePosixPath(source.removeprefix('file:')).name}"
     return source.partition("?")[0] if "://" in source else source
 
 

@@ -205,7 +205,7 @@ def test_tokenizers_are_listed_with_what_they_are(small: Service) -> None:
     ("source", "told"),
     [
         ("", ""),
-        ("file:tiny.tiktoken", "file:tiny.tiktoken"),
+        ("file:/srv/ranks/tiny.tiktoken", "file:tiny.tiktoken"),
         ("hf:org/repo@1.0/a?b", "hf:org/repo@1.0/a?b"),
         ("https://host:8443/a@b/c", "https://host:8443/a@b/c"),
         ("https://host/a?token=secret/b@c", "https://host/a"),
@@ -213,8 +213,9 @@ def test_tokenizers_are_listed_with_what_they_are(small: Service) -> None:
 )
 def test_where_an_artifact_is_from_is_told_without_secrets(tmp_path: Path, source: str, told: str) -> None:
     """The source of the manifest, but no query of a URL, which may be a signature; nobody proved this one."""
-    table = made_up.table(tmp_path, extra=f'source = "{source}"' if source else "")
-    with serving("--config", str(made_up.manifest(tmp_path, table))) as running:
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path, extra=f'source = "{source}"' if source else ""))
+    made_up.lock(path)
+    with serving("--config", str(path)) as running:
         request = pb.GetTokenizerRequest(tokenizer="tiny")
         info = running.call("GetTokenizer", request, pb.GetTokenizerResponse).tokenizer
     assert (info.source, info.proven_by) == (told, "")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
+
+from tokenwire_server import lockfile
+from tokenwire_server import manifest as config_file
+from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
 
 MERGES = (b"ab", b"abc", b" a", b"th", b"the", b"\xe6\x9d")
 RANKS = {bytes([value]): value for value in range(256)} | {token: 256 + n for n, token in enumerate(MERGES)}
@@ -27,12 +34,13 @@ def table(
     pattern: str = GPT2_PATTERN,
     sha256: str | None = None,
     file: str | None = None,
+    special_tokens: Mapping[str, int] = MappingProxyType(SPECIAL_TOKENS),
     extra: str = "",
 ) -> str:
     """Write a rank file into `folder` and give the [[tokenizer]] table for it; arguments make it wrong in one way."""
     data = rank_file() if data is None else data
     (folder / f"{name}.tiktoken").write_bytes(data)
-    special = ", ".join(f'"{token}" = {number}' for token, number in SPECIAL_TOKENS.items())
+    special = ", ".join(f'"{token}" = {number}' for token, number in special_tokens.items())
     return f"""
 [[tokenizer]]
 name = "{name}"
@@ -50,3 +58,16 @@ def manifest(folder: Path, *parts: str) -> Path:
     path = folder / "tokenwire.toml"
     path.write_text("\n".join(parts))
     return path
+
+
+def lock(path: Path) -> None:
+    """Write a lock beside the manifest at `path` that has each of its tokenizers as it is, without golden vectors."""
+    tables = config_file.read_toml(path)["tokenizer"]
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    entries = {
+        item.name: LockedTokenizer(
+            item.name, item.format, LockedFile(item.file, item.source, item.file_sha256, 1, now)
+        )
+        for item in config_file.parse_tokenizers(tables, path.parent)
+    }
+    lockfile.write(path.parent, Lock(entries))

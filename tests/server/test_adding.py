@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from tokenwire_server import artifacts, config, embedded, lockfile
+from tokenwire_server import artifacts, config, embedded, known_rank_files, lockfile
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError
+from tokenwire_server.known_rank_files import KnownRankFile
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Bounds
 from tokenwire_server.pull.store import Store
-from tokenwire_server.tools import adding, known_rank_files, proving, reference_library
+from tokenwire_server.tools import adding, proving, reference_library
 from tokenwire_server.tools.adding import Added, Wish
 from tokenwire_server.tools.detect import DetectError
-from tokenwire_server.tools.known_rank_files import KnownRankFile
 
 from tests.server import made_up, other_formats
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tokenwire_server import config, limits
+from tokenwire_server import config, known_rank_files, limits
 from tokenwire_server.config import Config
 from tokenwire_server.errors import ConfigError
 
@@ -257,7 +257,9 @@ def test_a_prefix_may_be_a_name_and_the_beginning_of_another(tmp_path: Path) -> 
         ("gpt-4", "", "known to mean cl100k_base"),
         ("o200k_base", "", 'with digest = "6698135781c3'),
         ("o200k_base", f'digest = "{"0" * 64}"', 'with digest = "6698135781c3'),
-        ("tiny", 'aliases = ["davinci"]', 'with aliases = ["r50k_base"]'),
+        ("tiny", 'aliases = ["davinci"]', 'with sha256 = "306cd27f03c1'),
+        ("r50k_base", "", 'with sha256 = "306cd27f03c1'),
+        ("tiny", 'models = ["text-davinci-003"]', 'with sha256 = "94b5ca7dff4d'),
         ("Qwen2.5-7B-Instruct", "", 'with aliases = ["qwen2.5"]'),
         ("tiny", 'models = ["azure/gpt-4o"]', "'azure/gpt-4o': the name is known to mean o200k_base"),
         ("tiny", 'models = ["google/gemma-2-9b-it:free"]', 'with aliases = ["gemma2"]'),
@@ -282,9 +284,6 @@ def test_a_known_name_is_given_to_no_other_tokenizer(
     [
         ("mine", f'aliases = ["gpt-4o", "o200k_base"]\ndigest = "{O200K_BASE_DIGEST}"'),
         ("o200k_base", f'digest = "{O200K_BASE_DIGEST}"'),
-        ("r50k_base", 'aliases = ["davinci", "gpt2"]'),
-        ("gpt2", 'aliases = ["davinci"]'),
-        ("mine", 'aliases = ["p50k_base", "text-davinci-003"]'),
         ("mine", 'aliases = ["qwen2.5"]\nmodels = ["Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-Coder-7B"]'),
         ("mine", f'model_prefixes = ["ft:gpt-4o-mini-2024-07-18:acme:"]\ndigest = "{O200K_BASE_DIGEST}"'),
         ("tiny", 'models = ["claude-sonnet-4-5"]\nmodel_prefixes = ["gpt-", "o2"]'),
@@ -292,9 +291,31 @@ def test_a_known_name_is_given_to_no_other_tokenizer(
     ],
 )
 def test_a_known_name_may_be_given_to_its_own_tokenizer(tmp_path: Path, name: str, extra: str) -> None:
-    """With the digest pinned, which loading proves, or where it answers to the name of one that is not embedded."""
+    """With the digest pinned, which loading proves, or where it answers to the name of one that no table here knows."""
     path = made_up.manifest(tmp_path, made_up.table(tmp_path, name, extra=extra))
     assert load(path).tokenizers[0].name == name
+
+
+@pytest.mark.parametrize(
+    ("published", "name", "extra"),
+    [
+        ("r50k_base", "r50k_base", 'aliases = ["davinci", "gpt2"]'),
+        ("gpt2", "gpt2", 'aliases = ["davinci"]'),
+        ("p50k_base", "mine", 'aliases = ["p50k_base", "text-davinci-003"]'),
+        ("o200k_harmony", "o200k_harmony", 'models = ["gpt-oss-120b"]'),
+    ],
+)
+def test_a_published_rank_file_has_its_names(tmp_path: Path, published: str, name: str, extra: str) -> None:
+    """With the file's sha256 and its special tokens; with one of these less it is another tokenizer."""
+    known = known_rank_files.known()[published]
+    own = dict(known.special_tokens)
+    for special_tokens in (own, own | {"<|more|>": 300_000}):
+        table = made_up.table(tmp_path, name, sha256=known.sha256, special_tokens=special_tokens, extra=extra)
+        assert load(made_up.manifest(tmp_path, table)).tokenizers[0].name == name
+    own.popitem()
+    table = made_up.table(tmp_path, name, sha256=known.sha256, special_tokens=own, extra=extra)
+    with pytest.raises(ConfigError, match="known to mean"):
+        load(made_up.manifest(tmp_path, table))
 
 
 def test_every_limit_is_documented_in_the_table() -> None:

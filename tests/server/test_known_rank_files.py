@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tiktoken_ext.openai_public as published
-from tokenwire_server import embedded
-from tokenwire_server.tools import known_rank_files
+from tokenwire_server import embedded, known_rank_files
 
 from tests.rank_files import OPEN_NAMES, rank_file
 

@@ -87,8 +87,15 @@ def test_a_lock_that_agrees_adds_what_it_knows(tmp_path: Path) -> None:
     )
     assert applied.size_bytes == 17
     assert not applied.lock_fault
-    assert lockfile.apply([config], Lock({"x": locked})) == (config,)
     assert lockfile.apply([config], None) == (config,)
+
+
+def test_what_the_lock_should_have_and_has_not_is_unlocked(tmp_path: Path) -> None:
+    """Whatever a lock does not have; without a lock, what has a source."""
+    config = configured(tmp_path)
+    sourced = replace(config, source="file:x")
+    assert [item.is_unlocked for item in lockfile.apply([config, sourced], None)] == [False, True]
+    assert [item.is_unlocked for item in lockfile.apply([config, sourced], lockfile.EMPTY)] == [True, True]
 
 
 @pytest.mark.parametrize(

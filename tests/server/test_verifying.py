@@ -119,14 +119,17 @@ def test_a_deployment_in_order_is_proven(tmp_path: Path, verify: Verify) -> None
     assert tokenizer["digest"] == encoder().digest
 
 
-def test_the_embedded_tokenizers_are_verified_too(
+def test_the_embedded_tokenizers_are_verified_by_name(
     tmp_path: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a manifest the embedded tokenizers are the deployment."""
+    """Without a manifest there is no deployment, which a job in the wrong folder must notice."""
     monkeypatch.chdir(tmp_path)
-    code, answer = verify("--require-proof")
+    code, answer = verify("--require-proof", "o200k_base", "cl100k_base")
     assert code == 0
     assert [item["name"] for item in answer["tokenizers"]] == ["o200k_base", "cl100k_base"]
+    code, answer = verify()
+    assert code == 1
+    assert [item["reason"] for item in answer["findings"]] == ["BAD_CONFIG"]
 
 
 def test_unproven_holds_unless_proof_is_required(tmp_path: Path, verify: Verify) -> None:

@@ -25,6 +25,8 @@ from tokenwire_server.pull.tarball import PLAIN, read_tarball
 MAX_MEMBERS = 100_000
 MAX_DIRECTORY_BYTES = 16 << 20
 """Of a zip file's table of contents, which `zipfile` reads whole."""
+MOST_NEAR = 5
+"""Names of other members that a message gives."""
 MAX_RATIO = 200
 """Of a zip member's size to its size compressed; vocabularies have less than 10, zeros have 1,000."""
 
@@ -75,12 +77,12 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _tarball(file: BinaryIO, archive: str, member: str, bounds: Bounds) -> Iterator[bytes]:
-    found, near = False, ""
+    found, near = False, _Near(member)
     for number, entry in enumerate(read_tarball(file, archive, bounds.unpacked_bytes)):
         _check_count(archive, number + 1)
         _check_name(archive, entry.name)
         if _plain_name(entry.name) != member:
-            near = near or _near(entry.name, member)
+            near.see(entry.name)
             continue
         _check_once(archive, member, found)
         found = True
@@ -114,14 +116,14 @@ def _find(opened: zipfile.ZipFile, archive: str, member: str, bounds: Bounds) ->
     infos = opened.infolist()
     _check_count(archive, len(infos))
     _check_apart(opened, infos)
-    wanted, near = None, ""
+    wanted, near = None, _Near(member)
     for info in infos:
         _check_name(archive, info.orig_filename)
         _check_name(archive, info.filename)
         if _plain_name(info.filename) == member:
             _check_once(archive, member, wanted is not None)
             wanted = info
-        near = near or _near(info.filename, member)
+        near.see(info.filename)
     if wanted is None:
         raise _missing(archive, member, near)
     kind = stat.S_IFMT(wanted.external_attr >> 16)
@@ -224,15 +226,26 @@ def _check_size(archive: str, member: str, size_bytes: int, bounds: Bounds) -> N
         )
 
 
-def _near(name: str, member: str) -> str:
-    """The name, if it is of a file called like the member in another folder."""
-    return name if name.rpartition("/")[2] == member.rpartition("/")[2] else ""
+class _Near:
+    """Of the names in an archive those that may be meant: a file of that name elsewhere, else some of its kind."""
+
+    def __init__(self, member: str) -> None:
+        self._file = member.rpartition("/")[2]
+        self._kind = self._file.rpartition(".")[2]
+        self._same: list[str] = []
+        self._alike: list[str] = []
+
+    def see(self, name: str) -> None:
+        file = name.rpartition("/")[2]
+        found = self._same if file == self._file else self._alike
+        if file.rpartition(".")[2] == self._kind and len(found) < MOST_NEAR:
+            found.append(shorten(name, 160))
+
+    def names(self) -> list[str]:
+        return self._same or self._alike
 
 
-def _missing(archive: str, member: str, near: str) -> PullError:
-    remedy = (
-        f"write {shorten(near, 160)!r} if that is the one you mean"
-        if near
-        else "`unzip -l` or `tar t` list them"
-    )
+def _missing(archive: str, member: str, near: _Near) -> PullError:
+    names = near.names()
+    remedy = f"write one that it has, as {', '.join(names)}" if names else "nothing in it has such a name"
     return PullError("MEMBER_NOT_FOUND", f"{archive} has no member {member}; {remedy}")

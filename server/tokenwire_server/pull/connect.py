@@ -197,7 +197,7 @@ def check_public(address: Address, access: Access, resolver: Resolver, until: fl
             raise PullError(
                 "REDIRECT_PRIVATE",
                 f"a redirect or registry leads to {address.authority}, which has {ip}, an address of a private "
-                "network; allow private redirects if that is meant",
+                "network; --allow-private-redirects follows it, if that is meant",
             )
 
 
@@ -208,7 +208,7 @@ def connect(address: Address, access: Access, resolver: Resolver, until: float) 
     """
     proxy = proxy_of(address, access)
     context = tls_context(access) if address.scheme == "https" else None
-    wire = Wire(_dial(proxy or address, resolver, until), until)
+    wire = Wire(_dial(address, proxy, resolver, until), until)
     try:
         if proxy is not None and context is not None:
             _tunnel(wire, address, proxy)
@@ -249,21 +249,23 @@ def tls_context(access: Access) -> ssl.SSLContext:
     return context
 
 
-def _dial(address: Address, resolver: Resolver, until: float) -> socket.socket:
-    """TCP to the first of a host's addresses that answers; those that are left share the time that is left."""
-    found = resolver.resolve(address, until)
+def _dial(address: Address, proxy: Address | None, resolver: Resolver, until: float) -> socket.socket:
+    """TCP to the first address of a host, or its proxy, that answers; the others share the time that is left."""
+    host = proxy or address
+    found = resolver.resolve(host, until)
     why = "no answer in time"
     for position, ip in enumerate(found):
         left_s = (until - time.monotonic()) / (len(found) - position)
         if left_s <= 0:
             break
         try:
-            return socket.create_connection((ip, address.port), timeout=left_s)
+            return socket.create_connection((ip, host.port), timeout=left_s)
         except TimeoutError:
             continue
         except OSError as error:
             why = error.strerror or type(error).__name__
-    raise Interrupted("UNREACHABLE", f"{address.authority} cannot be reached: {why}")
+    way = f" by its proxy {proxy.authority}" if proxy is not None else ""
+    raise Interrupted("UNREACHABLE", f"{address.authority} cannot be reached{way}: {why}")
 
 
 def _tunnel(wire: Wire, address: Address, proxy: Address) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +31,10 @@ class Outcome:
 
 
 class LockWouldChangeError(Exception):
-    """The lock would say something else; with `frozen` nothing is written."""
+    """The lock would say something else of these tokenizers; with `frozen` nothing is written."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"the lock would change for {', '.join(names)}")
 
 
 def pull(
@@ -62,7 +65,10 @@ def pull(
         if entry is not None:
             entries[config.name] = entry
     if frozen and entries != known:
-        raise LockWouldChangeError
+        names = [*entries, *known]
+        raise LockWouldChangeError(
+            [name for name in dict.fromkeys(names) if entries.get(name) != known.get(name)] or names
+        )
     try:
         if before is not None or entries:
             lockfile.write(folder, Lock(entries))
@@ -81,7 +87,7 @@ def _pull_one(
             config, known.file.size_bytes if known is not None and is_same else None, store
         )
         locked = _locked(config, size_bytes, known, max_bytes)
-        return Outcome(config.name, state, locked, _note(known, locked))
+        return Outcome(config.name, state, locked, _note(known, locked, state))
     except (PullError, ProofError) as error:
         return Outcome(config.name, "failed", reason=error.reason, message=str(error))
 
@@ -124,18 +130,26 @@ def _locked(
     return locked
 
 
-def _note(before: LockedTokenizer | None, after: LockedTokenizer) -> str:
-    if before is None or before.digest in ("", after.digest):
-        return ""
-    lost = "; its golden vectors no longer apply: run `tokenwire artifacts prove`" if before.golden else ""
-    return f"the digest was {before.digest}{lost}"
+def _note(before: LockedTokenizer | None, after: LockedTokenizer, state: str) -> str:
+    """What changed with the entry that somebody should know of, as sentences."""
+    notes = []
+    if before is not None and before.digest not in ("", after.digest):
+        notes.append(f"the digest was {before.digest}")
+    if before is not None and before.file.source != after.file.source and state == "present":
+        notes.append("its source is another and was not tried, for the file is there")
+    if (
+        after.digest
+        and not after.golden
+        and (before is None or before.golden or before.digest != after.digest)
+    ):
+        notes.append("nothing proves its ids yet; `tokenwire artifacts prove` does")
+    return "; ".join(notes)
 
 
 def _digest(config: TokenizerConfig, max_bytes: int) -> str:
     """The digest; empty for a format this version does not read. Raises `ProofError`."""
-    unlocked = replace(config, lock_fault="")
     try:
-        digest = artifacts.read_spec(unlocked, artifacts.read_pinned(unlocked, max_bytes)).digest
+        digest = artifacts.read_spec(config, artifacts.read_pinned(config, max_bytes)).digest
     except ProofError as error:
         if error.reason == "UNSUPPORTED_FORMAT":
             return ""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from tokenwire_core import Encoder
 
-from tokenwire_server import artifacts, config, embedded, lockfile, manifest
+from tokenwire_server import artifacts, config, embedded, known_rank_files, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.lockfile import LockedTokenizer
@@ -24,7 +24,7 @@ from tokenwire_server.manifest import EXTENSIONS, Format, TokenizerConfig
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.store import Store
 from tokenwire_server.sources import FileSource, HttpsSource, HubSource, parse_source
-from tokenwire_server.tools import detect, findings, known_rank_files, manifest_edit, proving
+from tokenwire_server.tools import detect, findings, manifest_edit, proving
 from tokenwire_server.tools.detect import Detected, DetectError
 from tokenwire_server.tools.findings import Findings
 
@@ -146,15 +146,17 @@ def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ..
     manifest_edit.check(candidate)
     if name is None:
         return
-    # A known name is for the one tokenizer it means, which its digest tells; that is not known yet.
-    digests = (None, *(item.digest for item in embedded.embedded()))
+    # A known name is for the one tokenizer it means, which digest and sha256 tell; those are not known yet.
+    guesses = [replace(candidate, digest=item.digest) for item in embedded.embedded()]
+    for item in known_rank_files.known().values():
+        guesses.append(replace(candidate, sha256=item.sha256, special_tokens=item.special_tokens))
     refusals = []
-    for digest in digests:
+    for guess in guesses:
         try:
-            config.check_names((*others, replace(candidate, digest=digest)))
+            config.check_names((*others, guess))
         except ConfigError as error:
             refusals.append(error)
-    if len(refusals) == len(digests):
+    if len(refusals) == len(guesses):
         raise refusals[0]
 
 

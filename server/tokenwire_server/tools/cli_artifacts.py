@@ -81,7 +81,7 @@ def _entry(config: TokenizerConfig, is_long: bool) -> dict[str, Any]:
         "state": deployment.state(config),
         "digest": config.known_digest,
         "format": config.format,
-        "proven_by": config.proven_by,
+        "proven_by": config.proof,
         "aliases": list(config.aliases),
     }
     if is_long:
@@ -129,12 +129,9 @@ def _pull(options: argparse.Namespace) -> int:
         progress.clear()
         print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
         return 1
-    except LockWouldChangeError:
+    except LockWouldChangeError as error:
         progress.clear()
-        print(
-            f"tokenwire: {lockfile.NAME} is not what the manifest says; pull without --frozen",
-            file=sys.stderr,
-        )
+        print(f"tokenwire: {lockfile.NAME}: {error}; pull without --frozen", file=sys.stderr)
         return 1
     progress.clear()
     for outcome in outcomes:

@@ -55,7 +55,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        found = deployment.read(options.config, allow_embedded=True)
+        # In a folder without a manifest, the embedded tokenizers are only verified by name.
+        found = deployment.read(options.config, allow_embedded=True, need_manifest=not options.names)
         lock = lockfile.read(found.folder)
     except ConfigError as error:
         return _report([Finding("BAD_CONFIG", str(error))], [], options.json)

@@ -38,14 +38,14 @@ class Deployment:
         return tuple(item for item in self.tokenizers if not names or item.name in chosen)
 
 
-def read(path: str | None, *, allow_embedded: bool = False) -> Deployment:
+def read(path: str | None, *, allow_embedded: bool = False, need_manifest: bool = False) -> Deployment:
     """The deployment of the manifest at `path`: by default $TOKENWIRE_SERVE_CONFIG, or tokenwire.toml here.
 
-    Embedded tokenizers are left out unless `allow_embedded`; then a missing default manifest means these alone.
-    Raises `ConfigError`.
+    Embedded tokenizers are left out unless `allow_embedded`; then, unless `need_manifest`, a missing default manifest
+    means these alone. Raises `ConfigError`.
     """
     chosen = _chosen(path)
-    if chosen is None and (Path(DEFAULT_CONFIG).exists() or not allow_embedded):
+    if chosen is None and (need_manifest or not allow_embedded or Path(DEFAULT_CONFIG).exists()):
         chosen = DEFAULT_CONFIG
     loaded = config.load({"config": chosen}, {}, to_serve=False)
     tokenizers = tuple(
@@ -65,8 +65,8 @@ def _chosen(path: str | None) -> str | None:
 
 
 def state(item: TokenizerConfig) -> str:
-    """`present`, `missing`, `differs` from its pin, or `unlocked`: manifest and lock disagree."""
-    if item.lock_fault:
+    """`present`, `missing`, `differs` from its pin, or `unlocked`: the lock lacks it, or says something else."""
+    if item.lock_fault or item.is_unlocked:
         return "unlocked"
     try:
         with open(item.folder / item.file, "rb") as file:

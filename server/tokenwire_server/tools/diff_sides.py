@@ -21,11 +21,11 @@ import tokenwire_core
 from tokenwire_core import Encoder, TokenizerSpec
 from tokenwire_core.errors import ArtifactError, TokenizerError
 
-from tokenwire_server import artifacts, embedded
+from tokenwire_server import artifacts, embedded, known_rank_files
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
-from tokenwire_server.tools import deployment, detect, known_rank_files, reference_library
+from tokenwire_server.tools import deployment, detect, reference_library
 from tokenwire_server.tools.deployment import Deployment
 from tokenwire_server.tools.detect import DetectError
 from tokenwire_server.tools.diffing import Refusal, Side

@@ -40,6 +40,9 @@ REASONS = MappingProxyType(
 """Each reason with its meaning."""
 
 CONFIG_NAME = "config.json"
+_MAKE_CONTROL = (
+    "give it to the tokenizer as a special token if it is a rank file, else under `control_tokens`"
+)
 _MAX_BYTES = 4 << 20
 _MAX_DEPTH = 4
 _MAX_SPELLING_BYTES = 256
@@ -293,7 +296,7 @@ class _Named:
             self._found.add(
                 "NOT_CONTROL",
                 f"{_shown(spelling)}, id {id_}, is special in `{key}` of {place}, but no control token here: "
-                "text that spells it becomes it. Add it to `control_tokens`",
+                f"text that spells it becomes it. {_MAKE_CONTROL}",
             )
 
     def _check_id(self, role: str, id_: int, places: str) -> None:
@@ -308,8 +311,8 @@ class _Named:
         elif role in _CONTROL_ROLES and id_ not in self._control_ids:
             self._found.add(
                 "NOT_CONTROL",
-                f"{what} is no control token here: text can make it. Add it to `control_tokens` if it is meant, "
-                "else correct the id",
+                f"{what} is no control token here: text can make it. Correct the id, or if it is meant "
+                f"{_MAKE_CONTROL}",
             )
 
     def _is_token(self, id_: int) -> bool:

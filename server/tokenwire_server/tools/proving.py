@@ -73,6 +73,8 @@ def prove(config: TokenizerConfig, max_bytes: int, order: Sequence[str]) -> Prov
     `max_bytes` bounds the artifact, `order` is that of the manifest. Raises `ProofError`, also REFERENCE_MISSING where
     the vectors before had a reference library behind them and these would have none; and `OSError`.
     """
+    if config.lock_fault:
+        artifacts.check_lock(config)
     data = artifacts.read_pinned(config, max_bytes)
     encoder = artifacts.load(config, data)
     artifacts.check_digest(config, encoder)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokenwire_server import embedded
+from tokenwire_server.manifest import TokenizerConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,11 @@ class KnownRankFile:
     sha256: str
     pattern: str
     special_tokens: Mapping[str, int]
+
+    def is_read_by(self, config: TokenizerConfig) -> bool:
+        """Whether a tokenizer of a manifest is of this file, with these special tokens and perhaps more."""
+        given = config.special_tokens or {}
+        return config.sha256 == self.sha256 and self.special_tokens.items() <= given.items()
 
 
 @functools.cache
