@@ -8,6 +8,7 @@ private and unassigned code points), is `\\u{200D}`, and a byte that is part of 
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -100,6 +101,11 @@ def printable(text: str) -> str:
         else f"\\u{{{ord(character):04X}}}"
         for character in text
     )
+
+
+def say(line: str, *, error: bool = False) -> None:
+    """Print a line that may hold what others wrote: to stdout, or stderr."""
+    print(one_line(line), file=sys.stderr if error else sys.stdout)
 
 
 def one_line(text: str) -> str:

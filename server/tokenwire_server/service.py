@@ -18,7 +18,7 @@ from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
-from tokenwire_server import artifacts, errors, language, logs, requests, wire_messages
+from tokenwire_server import artifacts, errors, language, logs, requests, sources, wire_messages
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
 from tokenwire_server.catalogue import Catalogue, Entry
@@ -349,13 +349,10 @@ def _fail(result: ResultT, fault: Fault, call: Call) -> None:
 
 
 def _public(source: str) -> str:
-    """A source without the query of a URL, which may be a signature, and without the folder of a file.
-
-    The manifest takes no user or password.
-    """
+    """A source as any client may see it: without the folder of a file, too."""
     if source.startswith("file:"):
         return f"file:{PurePosixPath(source.removeprefix('file:')).name}"
-    return source.partition("?")[0] if "://" in source else source
+    return sources.shown(source)
 
 
 def _add_by_id(field: Any, tokens: Mapping[str, int]) -> None:

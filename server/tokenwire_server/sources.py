@@ -100,6 +100,11 @@ def parse_source(text: str) -> Source:
     return source
 
 
+def shown(text: str) -> str:
+    """A source for messages: without the query of a URL, which may be a signature."""
+    return text.partition("?")[0] if text.startswith("https:") else text
+
+
 def _https(text: str) -> HttpsSource:
     try:
         url = urlsplit(text)

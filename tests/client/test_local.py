@@ -171,6 +171,16 @@ TAMPERED = {
 }
 
 
+def test_a_file_that_goes_away_is_fetched_again(tmp_path: Path) -> None:
+    """What is not there, or is no file, is not kept."""
+    assert _local.kept(tmp_path, SHA256, 1 << 20) is None
+    (tmp_path / SHA256).mkdir()
+    assert _local.kept(tmp_path, SHA256, 1 << 20) is None
+    (tmp_path / SHA256).rmdir()
+    os.mkfifo(tmp_path / SHA256)
+    assert _local.kept(tmp_path, SHA256, 1 << 20) is None
+
+
 @pytest.mark.parametrize("messages", TAMPERED.values(), ids=TAMPERED)
 @pytest.mark.parametrize("method", ["get_artifact", "local_encoder"])
 def test_a_tampered_stream_gives_nothing(

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_server.cli_render import Token, one_line, printable, render, visible
+from tokenwire_server.cli_render import Token, one_line, printable, render, say, visible
 
 FSI, PDI = "\u2068", "\u2069"
 
@@ -86,3 +86,11 @@ def test_messages_and_names_stay_on_one_line(text: str) -> None:
     """printable keeps newlines and tabs, one_line writes these out too; neither lets a control through."""
     assert not [c for c in printable(text) if unicodedata.category(c) in {"Cc", "Cf"} and c not in "\n\t"]
     assert not [c for c in one_line(text) if unicodedata.category(c) in {"Cc", "Cf"}]
+
+
+def test_what_others_wrote_does_not_act_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line stays one line, without escapes, on stdout and stderr."""
+    for error in (False, True):
+        say("a\x1b[2J\nb\u202e", error=error)
+    out, err = capsys.readouterr()
+    assert out == err == "a\\u{001B}[2J\\u{000A}b\\u{202E}\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,10 +70,14 @@ def kept(folder: str | os.PathLike[str], sha256: str, max_bytes: int) -> bytes |
     Raises `BadArtifactError` where `sha256` is none, and OSError where the file cannot be read.
     """
     path = Path(folder) / check_sha256(sha256)
-    if not path.is_file():
+    try:
+        # Without waiting for the writer of a fifo.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            data = file.read(max_bytes + 1)
+    except (FileNotFoundError, IsADirectoryError):
         return None
-    with path.open("rb") as file:
-        data = file.read(max_bytes + 1)
     return data if hashlib.sha256(data).hexdigest() == sha256 else None
 
 

@@ -182,13 +182,14 @@ def check_public(address: Address, access: Access, resolver: Resolver, until: fl
     Behind a proxy the names are the proxy's to resolve: there only IP addresses, in any spelling, and localhost can
     be told.
     """
+    host = address.host.rstrip(".")  # A name or number written to its root is the same one.
     if proxy_of(address, access) is None:
         found = resolver.resolve(address, until)
-    elif address.host == "localhost" or address.host.endswith(".localhost"):
+    elif host == "localhost" or host.endswith(".localhost"):
         found = ["127.0.0.1"]
     else:
         try:
-            entries = socket.getaddrinfo(address.host, address.port, flags=socket.AI_NUMERICHOST)
+            entries = socket.getaddrinfo(host, address.port, flags=socket.AI_NUMERICHOST)
         except OSError:
             return
         found = [str(entry[4][0]) for entry in entries]

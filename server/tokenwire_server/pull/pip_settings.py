@@ -62,7 +62,7 @@ def read() -> PipSettings:
 def _pip() -> list[str] | None:
     """This Python's pip, else the one on PATH, else none."""
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]  # -P: a pip.py of the current folder is not meant
     found = shutil.which("pip")
     return [found] if found else None
 

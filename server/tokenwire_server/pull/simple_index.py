@@ -18,6 +18,8 @@ from tokenwire_server.pull.errors import PullError
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_FILES = 100_000
 """Files one page may list; the largest packages have some thousands."""
+MAX_HTML_BYTES = 16 << 20
+"""Of a page that is not JSON: the parser takes a second or two for the worst megabyte."""
 MAX_TAG_CHARACTERS = 1 << 17
 _CHUNK_CHARACTERS = 1 << 14
 
@@ -100,6 +102,8 @@ class _Anchors(HTMLParser):
 
 
 def _html(page: bytes, url: str, shown: str) -> list[Link]:
+    if len(page) > MAX_HTML_BYTES:
+        _bad(shown, f"has {len(page)} bytes of HTML, of which {MAX_HTML_BYTES} at most are read")
     anchors = _Anchors()
     text = io.TextIOWrapper(io.BytesIO(page), encoding="utf-8", errors="replace", newline="")
     try:

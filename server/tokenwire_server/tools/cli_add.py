@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenwire_server import config, embedded, manifest
+from tokenwire_server.cli_render import say
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import FORMATS, TokenizerConfig
@@ -128,7 +128,7 @@ def _add(options: argparse.Namespace) -> int:
             added = add(wish, path, store)
     except (PullError, DetectError, ProofError) as error:
         progress.clear()
-        print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
+        say(f"tokenwire: {error.reason}: {error}", error=True)
         return 1
     progress.clear()
     _tell(added, path, options.json)
@@ -164,13 +164,13 @@ def _tell(added: Added, path: Path, as_json: bool) -> None:
         }
         print(json.dumps(entry | added.findings))
         return
-    print(f"{added.config.name}: added to {path}")
+    say(f"{added.config.name}: added to {path}")
     shown = {"source": added.config.source, "file": locked.file.path, "sha256": locked.file.sha256}
     for line in findings.lines({**shown, "size_bytes": locked.file.size_bytes, **added.findings}):
-        print(line)
+        say(line)
     for warning in _warnings(added):
-        print(f"note: {warning}.")
-    print(_proof(locked, added.n_vectors))
+        say(f"note: {warning}.")
+    say(_proof(locked, added.n_vectors))
 
 
 def _warnings(added: Added) -> list[str]:
@@ -212,10 +212,10 @@ def _prove(options: argparse.Namespace) -> int:
         with Store(found.folder, Bounds()):
             results = [_prove_one(item, found, options) for item in own]
     except PullError as error:
-        print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
+        say(f"tokenwire: {error.reason}: {error}", error=True)
         return 1
     except OSError as error:
-        print(f"tokenwire: STORE_UNWRITABLE: {found.folder}: {error.strerror}", file=sys.stderr)
+        say(f"tokenwire: STORE_UNWRITABLE: {found.folder}: {error.strerror}", error=True)
         return 1
     _report(results, options.json)
     return 0 if all(item["state"] != "failed" for item in results) else 1
@@ -261,17 +261,17 @@ def _report(results: list[dict[str, Any]], as_json: bool) -> None:
         return
     for item in results:
         if "reason" in item:
-            print(f"{item['name']:<24} {item['state']:<9} {item['reason']}: {item['message']}")
+            say(f"{item['name']:<24} {item['state']:<9} {item['reason']}: {item['message']}")
             continue
         proof = f"proven by {item['proven_by']}" if item["proven_by"] else "unproven, by the slow twin"
         if item["state"] == "present":
-            print(f"{item['name']:<24} present   {proof}; --renew makes them anew")
+            say(f"{item['name']:<24} present   {proof}; --renew makes them anew")
             continue
-        print(f"{item['name']:<24} made      {item['n_vectors']} golden vectors, {proof}")
+        say(f"{item['name']:<24} made      {item['n_vectors']} golden vectors, {proof}")
         if item["note"]:
-            print(f"    {item['note']}")
+            say(f"    {item['note']}")
         for change in item["changes"][:_MOST_CHANGES]:
             before, after = (shorten(str(change[key]), 120) for key in ("before", "after"))
-            print(f"    {findings.shown(change['text'])}: {before} before, {after} now")
+            say(f"    {findings.shown(change['text'])}: {before} before, {after} now")
         if (more := len(item["changes"]) - _MOST_CHANGES) > 0:
-            print(f"    and {more} texts more whose ids changed; --json has them all")
+            say(f"    and {more} texts more whose ids changed; --json has them all")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from tokenwire_server import lockfile
+from tokenwire_server.cli_render import say
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.tools import cli_add, cli_diff, cli_verify, deployment
 from tokenwire_server.tools.cli_progress import Progress
@@ -64,13 +64,12 @@ def _list(options: argparse.Namespace) -> int:
         if options.json:
             _print_json(entry)
             continue
-        print(_line(entry))
+        say(_line(entry))
         if options.long:
             for key, value in entry.items():
                 if key not in ("name", "state", "digest") and value not in ("", [], {}, None):
-                    print(
-                        f"    {key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-                    )
+                    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                    say(f"    {key}: {shown}")
     return 0
 
 
@@ -127,11 +126,11 @@ def _pull(options: argparse.Namespace) -> int:
             outcomes = pull(found.tokenizers, wanted, found.folder, store, max_bytes, options.frozen)
     except PullError as error:
         progress.clear()
-        print(f"tokenwire: {error.reason}: {error}", file=sys.stderr)
+        say(f"tokenwire: {error.reason}: {error}", error=True)
         return 1
     except LockWouldChangeError as error:
         progress.clear()
-        print(f"tokenwire: {lockfile.NAME}: {error}; pull without --frozen", file=sys.stderr)
+        say(f"tokenwire: {lockfile.NAME}: {error}; pull without --frozen", error=True)
         return 1
     progress.clear()
     for outcome in outcomes:
@@ -148,12 +147,12 @@ def _tell(outcome: Outcome, as_json: bool) -> None:
         entry |= {"digest": locked.digest, "file": locked.file.path} if locked is not None else {}
         _print_json(entry)
     elif locked is None:
-        print(f"{outcome.name:<24} failed    {outcome.reason}: {outcome.message}")
+        say(f"{outcome.name:<24} failed    {outcome.reason}: {outcome.message}")
     else:
         digest = locked.digest or f"no digest: this version does not read {locked.format}"
-        print(f"{outcome.name:<24} {outcome.state:<9} {digest}")
+        say(f"{outcome.name:<24} {outcome.state:<9} {digest}")
         if outcome.note:
-            print(f"    {outcome.note}")
+            say(f"    {outcome.note}")
 
 
 def _print_json(entry: dict[str, Any]) -> None:

@@ -6,6 +6,9 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+from tokenwire_server import sources
+from tokenwire_server.cli_render import one_line
+
 _EVERY_S = 0.2
 
 
@@ -18,6 +21,7 @@ class Progress:
     told: set[str] = field(default_factory=set)
 
     def show(self, source: str, here_bytes: int, all_bytes: int | None) -> None:
+        source = one_line(sources.shown(source))
         if not self.terminal:
             if source not in self.told:
                 self.told.add(source)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tokenwire_server import lockfile
-from tokenwire_server.cli_render import one_line
+from tokenwire_server.cli_render import say
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.tools import deployment, model_config, verifying
@@ -63,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         wanted = _wanted(found, options)
     except ConfigError as error:
-        print(f"tokenwire artifacts verify: {error}", file=sys.stderr)
+        say(f"tokenwire artifacts verify: {error}", error=True)
         return 2
     stale = (
         [] if lock is None or options.names else verifying.stale_entries(lock.tokenizers, found.tokenizers)
@@ -107,10 +106,10 @@ def _report(findings: list[Finding], tokenizers: list[dict[str, Any]], as_json: 
         print(json.dumps({"ok": ok, "findings": faults, "tokenizers": tokenizers}))
         return 0 if ok else 1
     for item in tokenizers:
-        print(_line(item))
+        say(_line(item))
         _print_findings(item["findings"], "    ")
         for note in item["notes"]:
-            print(f"    {one_line(note)}")
+            say(f"    {note}")
     _print_findings(faults, "")
     return 0 if ok else 1
 
@@ -126,6 +125,6 @@ def _line(item: dict[str, Any]) -> str:
 
 def _print_findings(findings: Sequence[dict[str, str]], indent: str) -> None:
     for item in findings[:_MOST_SHOWN]:
-        print(f"{indent}{item['reason']}: {one_line(item['message'])}")
+        say(f"{indent}{item['reason']}: {item['message']}")
     if (more := len(findings) - _MOST_SHOWN) > 0:
-        print(f"{indent}and {more} findings more; --json has them all")
+        say(f"{indent}and {more} findings more; --json has them all")

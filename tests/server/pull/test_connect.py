@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tokenwire_server.pull.connect import is_public
+from tokenwire_server.pull.connect import Resolver, check_public, is_public
+from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.fetch import PAUSES_S, fetch, fetch_small
 from tokenwire_server.pull.remote import Access, Remote
+from tokenwire_server.pull.urls import read_address
 
 from tests.server.pull.mirror import Answer, Mirror, redirect
 from tests.server.pull.transfers import BODY, BOUNDS, PLAIN, QUICK, Waits, files, names, refused, remote
@@ -304,3 +307,16 @@ def test_a_proxy_of_a_kind_unknown_is_named(proxy: str) -> None:
         lambda: fetch_small(Remote("https://far.test/", Access(proxy=proxy)), BOUNDS, 9), "BAD_SETTING"
     )
     assert "hush" not in str(fault)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "LOCALHOST.", "a.localhost.", "127.0.0.1.", "169.254.169.254.", "10.1", "0x7f.1", "[::1]"],
+)
+def test_behind_a_proxy_numbers_and_localhost_can_be_told(host: str) -> None:
+    """Written to its root, in hex or short, an address of this machine or a private network stays one."""
+    address = read_address(f"https://{host}/file")
+    assert address is not None
+    with pytest.raises(PullError) as caught:
+        check_public(address, Access(proxy="http://proxy.example:3128"), Resolver(), time.monotonic() + 5)
+    assert caught.value.reason == "REDIRECT_PRIVATE"

@@ -142,3 +142,11 @@ def test_settings_do_not_show_credentials() -> None:
     """Places and the proxy, which may hold credentials, are not in the representation."""
     url = f"https://me:{HIDDEN}@a.example"
     assert HIDDEN not in repr(PipSettings(index_urls=(url,), find_links=(url,), proxy=url))
+
+
+def test_a_module_of_the_folder_is_not_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file pip.py beside the manifest is not taken for pip."""
+    (home / "pip.py").write_text("import pathlib; pathlib.Path('ran').touch()")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://example.com/simple")
+    assert pip_settings.read().index_urls[0].startswith("https://example.com")
+    assert not (home / "ran").exists()
