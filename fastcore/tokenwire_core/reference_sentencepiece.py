@@ -1,26 +1,27 @@
-r"""The slow readable twin of SentencePiece: what a `.model` file's tokenizer computes, written down as a definition.
+r"""The slow readable twin of SentencePiece: what the tokenizer of a `.model` file computes, as a definition.
 
-Text becomes ids in three steps.
+**Encoding** takes three steps.
 
-1. *Normalizing.* From the left, what begins at a place is replaced: the longest user-defined symbol by itself; else
-   the longest key of the charsmap by its replacement; else a character by itself, and a byte that is part of none by
-   U+FFFD. Blanks (only ` `; other ones are made blanks by the charsmap) are dropped at the begin and after a blank if
-   the model removes extra ones, and written `▁`. A dummy `▁` goes before the text, or behind it, and with
-   `remove_extra_whitespaces` every `▁` at the end goes first, also one that was typed. Each byte of the result knows
-   the byte of the text where what it was made from begins.
-2. *The model* cuts the whole normalized text into pieces; nothing is cut into words before. `bpe` starts with the
-   user-defined symbols, which stay as they are, and characters; of all neighbours that are a piece together, it joins
-   those of the highest score, the leftmost among equals, until there are none. `unigram` takes the cut with the
-   highest sum of scores; a character that is no piece scores 10 less than the worst piece. `char` cuts user-defined
-   symbols and characters, `word` before every `▁`.
-3. *Ids.* What is no piece is unknown. With byte fallback it becomes the pieces of its bytes, else neighbouring unknown
-   pieces become one. Control pieces come from no text, whatever it spells.
+1. *Normalizing* goes through the text from the left. What begins at a place is replaced: the longest user-defined
+   symbol by itself; else the longest key of the charsmap by its replacement; else a character by itself; a byte that
+   is part of no character by U+FFFD. Blanks are written `▁`. Only the character ` ` is one; a charsmap makes it of
+   others. If the model removes extra blanks, those at the begin, those after another and those at the end go, there
+   with every `▁` that was typed. A dummy `▁` goes before the text, or behind it where blanks are suffixes.
+2. *The model* cuts the whole normalized text into pieces; nothing is cut into words before.
+   - `bpe` starts with user-defined symbols, which stay as they are, and characters. Of all neighbours that are a
+     piece together it joins those of the highest score, the leftmost among equals, until there are none. Pieces that
+     are unused fall apart again.
+   - `unigram` takes the cut of the highest sum of scores. A character that is no piece scores 10 less than the
+     lowest normal piece; a user-defined symbol more than any piece should.
+   - `char` cuts into user-defined symbols and characters, `word` before every `▁`.
+3. *Ids.* What is no piece becomes the pieces of its bytes, or without byte fallback the unknown piece, neighbours one.
+   Control pieces come from no text, whatever it spells.
 
-Of the pieces of bytes, the last has the span of the unknown text, those before it an empty one at its begin. A dummy
-`▁` alone is empty too; so are `▁` and text joined that of the text. A replacement of several characters has its whole
-source in the span of the piece that holds its end, if the pieces do not fall in between.
+**Spans** are places in the text as it came: from where the source of a piece's first byte begins to where the source
+of the byte behind its last begins. So a dummy `▁` takes no place, and of a character with a replacement of several
+the piece that ends it has it all. Of the pieces of bytes the last has the place, those before it an empty one.
 
-A vocabulary cut in two ways. `bpe` joins `a` and `b` first, since `ab` scores best, and cannot join `bc` any more;
+A vocabulary cut in two ways: `bpe` joins `a` and `b` first, since `ab` scores best, and then cannot join `b` and `c`;
 `unigram` finds that `a` and `bc` sum up to more than `ab` and `c`. `d` is unknown to both:
 
 >>> from tokenwire_core.sentencepiece_spec import Piece
@@ -33,21 +34,25 @@ A vocabulary cut in two ways. `bpe` joins `a` and `b` first, since `ab` scores b
 ...     print(*(token.piece for token in encoder.encode("  abcdd")))
 ▁ ab c dd
 ▁ a bc dd
+
+**Decoding** joins the pieces, with blanks for `▁`. The first piece loses its blank if the model adds or removes any.
+Control pieces are nothing, the unknown one has a surface of its own, and pieces of bytes are the characters they make
+up, with U+FFFD for each byte that is part of none:
+
 >>> encoder.decode([1, 2, 6, 0])
 'abc ⁇ '
 
-Decoding joins the pieces with `▁` as blanks, the first one without its blank if the model adds or removes any. Control
-pieces are nothing, the unknown one is a surface, and pieces of bytes are the text they make up, or U+FFFD for each byte
-that is part of no character.
+**Where `tokenizers` differs** for the same vocabulary; each format follows its own reference:
 
-**Where `tokenizers` differs for the same vocabulary.** It merges by the order of a list of pairs, so two pairs that
-make one piece rank apart, and it does not pass through unused pieces. It cuts user-defined symbols out before it
-normalizes. Its Unigram adds up in float64 and knows no bonus for user-defined symbols. A charsmap is applied grapheme
-by grapheme there, not to the longest match in the text. It reports a byte's whole character for each of its pieces,
-and decodes a run of byte pieces that is not well-formed to U+FFFD for each of them. Each format follows its own.
+- it merges by the rank of pairs, not of what they make, and knows no unused pieces;
+- it cuts user-defined symbols out before it normalizes;
+- its Unigram sums are float64, and a user-defined symbol has no bonus;
+- it asks the charsmap for short graphemes or else for characters, and takes the shortest key they begin with;
+- every piece of a byte has the span of the whole character;
+- it decodes byte pieces in a row that are not well-formed together to U+FFFD for each of them.
 
-Follows sentencepiece 0.2.3. Its own bounds are kept where a made-up model could meet them: of the user-defined symbols
-that begin at a place the shortest 64 are looked at, and of charsmap keys the shortest 32. Cost: quadratic in the text.
+This follows sentencepiece 0.2.3, with the bounds that only a made-up model meets: the named constants, here and in
+`charsmap.py`. Cost: quadratic in the text.
 """
 
 from __future__ import annotations
@@ -76,7 +81,10 @@ RESCALE_BEYOND: Final = 100_000.0
 
 
 class Token(NamedTuple):
-    """One token: its id, the text it has in the normalized text or its piece, and its span in the text as it came."""
+    """One token. `piece` is its spelling in the vocabulary; of the unknown one the normalized text that it stands for.
+
+    Places are in bytes of the text as it came.
+    """
 
     id: int
     piece: str
@@ -85,7 +93,7 @@ class Token(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A part of the normalized text, and the piece it is, or None for the unknown one."""
+    """A part of the normalized text and the id of the piece that it is; None if it is none."""
 
     text: bytes
     id: int | None
@@ -118,9 +126,8 @@ class ReferenceSentencePiece:
         normal_scores = (piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)
         self._unknown_score = _float32(min(normal_scores, default=_MAX_FLOAT32) - UNKNOWN_PENALTY)
         self._longest_piece = max(map(len, self._ids), default=0)
-        self._cut = {"bpe": self._bpe, "unigram": self._unigram, "char": self._char, "word": self._word}[
-            model.algorithm
-        ]
+        cutters = {"bpe": self._bpe, "unigram": self._unigram, "char": self._char, "word": self._word}
+        self._cut = cutters[model.algorithm]
 
     def normalize(self, text: str | bytes) -> str:
         """The normalized text."""
@@ -189,9 +196,7 @@ class ReferenceSentencePiece:
                     yield unknown
                     unknown = None
                 yield Token(id_, text.decode(), start, end)
-            elif (
-                self.model.byte_fallback or unk_id is None
-            ):  # Without an unknown piece there is byte fallback.
+            elif self.model.byte_fallback or unk_id is None:  # Without the unknown piece there is fallback.
                 for byte in text[:-1]:
                     yield self._byte(byte, start, start)
                 yield self._byte(text[-1], start, end)
@@ -211,7 +216,7 @@ class ReferenceSentencePiece:
         made_of: dict[bytes, tuple[bytes, bytes]] = {}
 
         def rank(left: int) -> int:
-            """The rank of joining a symbol and its right neighbour. An unused result is remembered with its parts."""
+            """The rank of joining a symbol and its right neighbour. Of an unused result the parts are remembered."""
             right = left + 1
             if left < 0 or right >= len(symbols) or kept[left] or kept[right]:
                 return no_rank
@@ -236,7 +241,7 @@ class ReferenceSentencePiece:
     def _without_unused(
         self, symbol: bytes, made_of: dict[bytes, tuple[bytes, bytes]], depth: int
     ) -> Iterator[Cut]:
-        """A symbol, or where it is an unused piece, the parts it was last found to be made of."""
+        """A symbol, or where it is an unused piece, what it is made of, without unused pieces."""
         id_ = self._ids.get(symbol)
         if id_ is None or not self._is(id_, PieceType.UNUSED) or depth > MAX_SPLIT_DEPTH:
             yield Cut(symbol, id_)
@@ -263,19 +268,15 @@ class ReferenceSentencePiece:
                 for place in range(start, len(text) + 1):
                     if place == start or best[place]:
                         best_score[place] = _float32(best_score[place] - rescale)
-            next_start = start + (character_bytes(text, start) or 1)
+            next_start = start + character_bytes(text, start)
             is_piece = False
             for end in range(start + 1, min(start + self._longest_piece, len(text)) + 1):
                 id_ = self._ids.get(text[start:end])
                 if id_ is None or self._is(id_, PieceType.UNUSED):
                     continue
                 user_defined = self._is(id_, PieceType.USER_DEFINED)
-                offer(
-                    start,
-                    end,
-                    id_,
-                    _symbol_score(end - start) if user_defined else self.model.pieces[id_].score,
-                )
+                score = _symbol_score(end - start) if user_defined else self.model.pieces[id_].score
+                offer(start, end, id_, score)
                 is_piece = is_piece or end == next_start
             if not is_piece:
                 offer(start, next_start, None, self._unknown_score)

@@ -17,21 +17,21 @@ _REPLACEMENT: Final = "\ufffd".encode()
 
 @dataclass(frozen=True, slots=True)
 class Normalized:
-    """Normalized text. `sources[i]` is where in the text the source of byte `i` begins, and the last its end."""
+    """A normalized text. `sources` has for each of its bytes where in the text its source begins, then the end."""
 
     text: bytes
     sources: list[int]
 
 
-def character_bytes(text: bytes, at: int) -> int | None:
-    """How many bytes the well-formed character at `at` has; None where there is none."""
+def character_bytes(text: bytes, at: int) -> int:
+    """How many bytes the character at `at` has; 0 where there is no well-formed one."""
     for n_bytes in range(1, 5):
         try:
             text[at : at + n_bytes].decode()
         except UnicodeDecodeError:
             continue
         return n_bytes
-    return None
+    return 0
 
 
 def characters(text: bytes) -> Iterator[bytes]:
@@ -39,7 +39,7 @@ def characters(text: bytes) -> Iterator[bytes]:
     at = 0
     while at < len(text):
         n_bytes = character_bytes(text, at)
-        yield _REPLACEMENT if n_bytes is None else text[at : at + n_bytes]
+        yield text[at : at + n_bytes] if n_bytes else _REPLACEMENT
         at += n_bytes or 1
 
 
@@ -50,24 +50,24 @@ class Symbols:
         self._symbols = frozenset(symbols)
         self._sizes = sorted({len(symbol) for symbol in self._symbols})
 
-    def longest_match(self, text: bytes, at: int) -> int | None:
-        """The size of the longest symbol at `at`."""
+    def longest_match(self, text: bytes, at: int) -> int:
+        """How many bytes the longest symbol at `at` has; 0 where there is none."""
         prefixes = (text[at : at + size] for size in self._sizes if at + size <= len(text))
         matches = [len(prefix) for prefix in prefixes if prefix in self._symbols]
-        return max(matches[:MAX_SYMBOL_MATCHES], default=None)
+        return max(matches[:MAX_SYMBOL_MATCHES], default=0)
 
     def split(self, text: bytes) -> Iterator[tuple[bytes, bool]]:
         """Well-formed text as symbols and characters, and whether each is a symbol."""
         at = 0
         while at < len(text):
             n_bytes = self.longest_match(text, at)
-            end = at + (n_bytes or character_bytes(text, at) or 1)
-            yield text[at:end], n_bytes is not None
+            end = at + (n_bytes or character_bytes(text, at))
+            yield text[at:end], n_bytes > 0
             at = end
 
 
 def normalize(text: bytes, rules: NormalizerRules, symbols: Symbols) -> Normalized:
-    """Step 1. `text` may be malformed; the result is well-formed."""
+    """The normalized text. `text` may be malformed; the result is well-formed."""
     space = SPACE if rules.escape_whitespaces else b" "
     result = bytearray()
     sources: list[int] = []

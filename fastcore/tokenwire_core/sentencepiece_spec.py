@@ -49,6 +49,7 @@ class NormalizerRules:
     """How text is normalized.
 
     Attributes:
+        name: what the charsmap was made from, such as `nmt_nfkc`, as the file says; it decides nothing.
         charsmap: replacements of characters and strings, or None.
         add_dummy_prefix: a blank is put before the text (behind it if blanks are suffixes).
         remove_extra_whitespaces: runs of blanks become one, those at the ends go.
@@ -56,6 +57,7 @@ class NormalizerRules:
         treat_whitespace_as_suffix: blanks belong to the word before them.
     """
 
+    name: str = ""
     charsmap: Charsmap | None = None
     add_dummy_prefix: bool = True
     remove_extra_whitespaces: bool = True

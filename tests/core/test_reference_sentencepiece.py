@@ -160,8 +160,8 @@ def test_unused_pieces_inside_each_other() -> None:
     assert [len(ours.encode(text[:n])) for n in (102, 103, 120)] == [102, 102, 102]
 
 
-def test_an_unused_piece_is_what_it_was_last_found_to_be_made_of() -> None:
-    """An unused piece that can be made in two ways falls apart in the way that was last looked at, anywhere."""
+def test_an_unused_piece_falls_apart_as_it_was_made() -> None:
+    """Of the ways to cut an unused piece in two, the one that the scores make it by is taken, wherever it stands."""
     pieces = [("a", 0.0), ("b", 0.0), ("c", 0.0), ("ab", -1.0), ("bc", -1.5), ("x", 0.0), ("xab", -1.2)]
     data = model_file(
         [UNK, *((text, score, NORMAL) for text, score in pieces), ("abc", -2.0, UNUSED)],
@@ -170,6 +170,18 @@ def test_an_unused_piece_is_what_it_was_last_found_to_be_made_of() -> None:
     )
     for text in ("abc", "xabc", "abcxabc", "abcabc", "bcabcbc"):
         check_text(twin(data), data, text)
+
+
+@pytest.mark.parametrize(("score", "n_tokens"), [(9.75, 1), (10.25, 2)])
+def test_an_unknown_character_scores_10_less_than_the_worst_piece(score: float, n_tokens: int) -> None:
+    """A piece beats an unknown character and the rest of it up to that difference."""
+    data = model_file(
+        [UNK, ("a", score, NORMAL), ("éa", -3.0, NORMAL), ("?", -9.0, USER_DEFINED)],
+        trainer={3: UNIGRAM},
+        normalizer={3: 0},
+    )
+    check_text(twin(data), data, "éa")
+    assert len(twin(data).encode("éa")) == n_tokens
 
 
 def test_long_sums_of_scores_start_again() -> None:
@@ -206,6 +218,20 @@ def test_control_pieces_come_from_no_text(model_type: int) -> None:
     for text in ("<s>", "a", "bab", "<unk>", "<s><s>", " <s> a"):
         check_text(twin(data), data, text)
         assert not {1, 2} & {token.id for token in twin(data).encode(text)}
+
+
+@pytest.mark.parametrize("add_dummy_prefix", [0, 1])
+@pytest.mark.parametrize("remove_extra_whitespaces", [0, 1])
+def test_blanks_at_the_begin_of_decoded_text(add_dummy_prefix: int, remove_extra_whitespaces: int) -> None:
+    """The blank of the first piece goes if the model adds one, all at the begin go if it removes extra ones."""
+    pieces = [UNK, ("<s>", 0.0, CONTROL), ("▁", 0.0, NORMAL), ("▁a", 0.0, NORMAL), ("▁▁", 0.0, NORMAL)]
+    data = model_file(
+        pieces, trainer={3: BPE, 44: ""}, normalizer={3: add_dummy_prefix, 4: remove_extra_whitespaces}
+    )
+    ours = twin(data)
+    for ids in ([2, 2, 3], [1, 2, 1, 2, 3], [3, 3], [4, 2, 3], [0, 2, 3], [2, 0, 2, 3]):
+        check_ids(ours, data, ids)
+    assert ours.decode([2, 2, 3]) == " " * (3 - add_dummy_prefix if not remove_extra_whitespaces else 0) + "a"
 
 
 def test_ids_that_are_none() -> None:

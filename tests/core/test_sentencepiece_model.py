@@ -90,6 +90,7 @@ BAD_FILES = {
     "a piece that is not UTF-8": ("BAD_UTF8", BASE + field(1, field(1, b"a\xff"))),
     "a piece that is a surrogate": ("BAD_UTF8", BASE + field(1, field(1, b"\xed\xa0\x80"))),
     "a surface that is not UTF-8": ("BAD_UTF8", BASE + field(2, field(44, b"\xc3"))),
+    "a normalizer's name that is not UTF-8": ("BAD_UTF8", BASE + field(3, field(1, b"\xff"))),
     "a name of the begin that is not UTF-8": ("BAD_UTF8", BASE + field(2, field(46, b"\x80"))),
     "a piece without a text": ("BAD_PIECE", BASE + field(1, field(2, 0.0))),
     "a piece with an empty text": ("BAD_PIECE", with_piece("")),
@@ -191,7 +192,7 @@ def test_the_defaults() -> None:
 
 def test_every_setting_is_read() -> None:
     """Each setting that decides ids or texts comes from its own field."""
-    rules: Fields = {2: charsmap("nfkc"), 3: 0, 4: 0, 5: 0}
+    rules: Fields = {1: "nfkc", 2: charsmap("nfkc"), 3: 0, 4: 0, 5: 0}
     data = model_file(
         [*PIECES, *BYTE_PIECES, ("<b>", 0.0, CONTROL), ("<e>", 0.0, CONTROL), ("<p>", 0.0, CONTROL)],
         trainer={3: BPE, 24: 1, 35: 1, 44: "?", 46: "<b>", 47: "<e>", 48: "<p>"},
@@ -200,8 +201,8 @@ def test_every_setting_is_read() -> None:
     )
     model, theirs = read_sentencepiece_model(data), library(data)
     replacements = read_charsmap(charsmap("nfkc"))
-    assert model.normalizer == NormalizerRules(replacements, False, False, False, True)
-    assert model.denormalizer == NormalizerRules(replacements, False, False, False, False)
+    assert model.normalizer == NormalizerRules("nfkc", replacements, False, False, False, True)
+    assert model.denormalizer == NormalizerRules("nfkc", replacements, False, False, False, False)
     assert (model.byte_fallback, model.unk_surface) == (True, "?")
     n_pieces = len(model.pieces)
     assert special_ids(model) == (0, n_pieces - 3, n_pieces - 2, n_pieces - 1)
@@ -218,7 +219,7 @@ def test_model_types(number: int, type_: str) -> None:
 
 IGNORED = {
     "training's settings": field(2, field(4, 8000) + field(1, "corpus") + field(10, 0.9) + field(199, 1)),
-    "a normalizer's name and rules": field(3, field(1, "nfkc") + field(6, "61\t62")),
+    "a normalizer's rules as they were written": field(3, field(6, "61\t62")),
     "the self-test": field(4, b"\x0a\x03abc"),
     "others' fields": field(200, 1) + field(201, "x") + field(202, 1.0) + tag(203, 1) + bytes(8),
     "others' fields in a normalizer": field(3, field(200, 1)),

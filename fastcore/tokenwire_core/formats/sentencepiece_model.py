@@ -167,6 +167,7 @@ def _rules(message: Message) -> NormalizerRules:
     message.refuse_others(_NORMALIZER_FIELDS)
     charsmap = message.bytes(_CHARSMAP)
     return NormalizerRules(
+        name=message.text(_NAME),
         charsmap=read_charsmap(charsmap) if charsmap else None,
         add_dummy_prefix=bool(message.integer(_DUMMY_PREFIX, 1)),
         remove_extra_whitespaces=bool(message.integer(_REMOVE_EXTRA, 1)),
