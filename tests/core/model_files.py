@@ -86,7 +86,7 @@ BYTE_PIECES = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
 def charsmap(rule: str) -> bytes:
     """One of the library's own tables of replacements: `nfkc`, `nmt_nfkc_cf` and so on."""
     normalizer = sentencepiece.SentencePieceNormalizer(rule_name=rule)
-    return Message(normalizer.serialized_normalizer_spec()).bytes(2)
+    return Message(normalizer.serialized_normalizer_spec(), {2}, may_have_others=True).bytes(2)
 
 
 TRAINED: dict[str, dict[str, Any]] = {

@@ -63,18 +63,21 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 class Message:
-    """The fields of a message, the last of each number.
+    """The known fields of a message, the last of each number.
 
-    Raises what `fields` raises; asked for a field of another wire type than the question says, `BAD_WIRE_TYPE`.
+    Others are left out if the message `may_have_others`, or if they are from FIRST_EXTENSION on: elsewhere a field that
+    is not known could change what the known ones mean.
+
+    Raises what `fields` raises, and `UNKNOWN_FIELD`; asked for a field of another wire type than it has,
+    `BAD_WIRE_TYPE`.
     """
 
-    def __init__(self, data: bytes) -> None:
-        self._values = dict(fields(data))
-
-    def refuse_others(self, known: Container[int]) -> None:
-        """Raises `UNKNOWN_FIELD` for a field that is not known and could change what the known ones mean."""
-        for number in self._values:
-            if number < FIRST_EXTENSION and number not in known:
+    def __init__(self, data: bytes, known: Container[int], *, may_have_others: bool = False) -> None:
+        self._values: dict[int, Value] = {}
+        for number, value in fields(data):
+            if number in known:
+                self._values[number] = value
+            elif number < FIRST_EXTENSION and not may_have_others:
                 raise ArtifactError("UNKNOWN_FIELD", f"a message has the field {number}, which no model has")
 
     def integer(self, number: int, default: int) -> int:

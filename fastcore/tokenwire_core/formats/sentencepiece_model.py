@@ -29,8 +29,8 @@ MAX_PIECE_BYTES: Final = 7999
 # The fields of the messages, by number.
 _PIECE, _TRAINER, _NORMALIZER, _SELF_TEST, _DENORMALIZER = range(1, 6)
 _TEXT, _SCORE, _TYPE = _PIECE_FIELDS = range(1, 4)
-_MODEL_TYPE, _SUFFIX, _BYTE_FALLBACK, _UNK_SURFACE = 3, 24, 35, 44  # The others tell how a model was trained.
-_BOS_PIECE, _EOS_PIECE, _PAD_PIECE = range(46, 49)
+_TRAINER_FIELDS: Final = (3, 24, 35, 44, 46, 47, 48)  # The others tell how the model was trained.
+_MODEL_TYPE, _SUFFIX, _BYTE_FALLBACK, _UNK_SURFACE, _BOS_PIECE, _EOS_PIECE, _PAD_PIECE = _TRAINER_FIELDS
 _NAME, _CHARSMAP, _DUMMY_PREFIX, _REMOVE_EXTRA, _ESCAPE, _RULES_TEXT = _NORMALIZER_FIELDS = range(1, 7)
 
 _ALGORITHMS: Final[dict[int, Algorithm]] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
@@ -51,7 +51,7 @@ def read_sentencepiece_model(data: bytes) -> SentencePieceModel:
     Cost: 6 microseconds a piece.
     """
     piece_messages, settings = _sections(data)
-    trainer = Message(settings[_TRAINER])
+    trainer = Message(settings[_TRAINER], _TRAINER_FIELDS, may_have_others=True)
     number = trainer.integer(_MODEL_TYPE, 1)
     if number not in _ALGORITHMS:
         raise ArtifactError(
@@ -59,7 +59,10 @@ def read_sentencepiece_model(data: bytes) -> SentencePieceModel:
         )
     algorithm = _ALGORITHMS[number]
     byte_fallback = bool(trainer.integer(_BYTE_FALLBACK, 0))
-    pieces = tuple(_piece(Message(message), id_, byte_fallback) for id_, message in enumerate(piece_messages))
+    pieces = tuple(
+        _piece(Message(message, _PIECE_FIELDS), id_, byte_fallback)
+        for id_, message in enumerate(piece_messages)
+    )
     id_of = _checked_ids(pieces, algorithm, byte_fallback)
     unknown = [id_ for id_, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN]
 
@@ -67,8 +70,8 @@ def read_sentencepiece_model(data: bytes) -> SentencePieceModel:
         id_ = id_of.get(trainer.text(field) or default)
         return id_ if id_ is not None and pieces[id_].type is PieceType.CONTROL else None
 
-    normalizer = _rules(Message(settings[_NORMALIZER]))
-    denormalizer = _rules(Message(settings[_DENORMALIZER]))
+    normalizer = _rules(Message(settings[_NORMALIZER], _NORMALIZER_FIELDS))
+    denormalizer = _rules(Message(settings[_DENORMALIZER], _NORMALIZER_FIELDS))
     return SentencePieceModel(
         algorithm=algorithm,
         pieces=pieces,
@@ -91,6 +94,10 @@ def _sections(data: bytes) -> tuple[list[bytes], dict[int, bytes]]:
             if not isinstance(value, bytes):
                 raise ArtifactError("BAD_WIRE_TYPE", f"field {number} should be a message")
             parts[number].append(value)
+            if len(parts[_PIECE]) > MAX_VOCAB_SIZE:
+                raise ArtifactError(
+                    "TOO_MANY_TOKENS", f"there are more pieces than {MAX_VOCAB_SIZE}, the most ids"
+                )
         elif number < FIRST_EXTENSION and number != _SELF_TEST:
             raise ArtifactError("UNKNOWN_FIELD", f"the file has the field {number}, which no model has")
     pieces = parts.pop(_PIECE)
@@ -104,7 +111,6 @@ def _sections(data: bytes) -> tuple[list[bytes], dict[int, bytes]]:
 
 
 def _piece(message: Message, id_: int, byte_fallback: bool) -> Piece:
-    message.refuse_others(_PIECE_FIELDS)
     text, score = message.text(_TEXT), message.float32(_SCORE, 0.0)
     number = message.integer(_TYPE, PieceType.NORMAL)
     if number not in _TYPES:
@@ -164,7 +170,6 @@ def _checked_ids(pieces: Iterable[Piece], algorithm: Algorithm, byte_fallback: b
 
 
 def _rules(message: Message) -> NormalizerRules:
-    message.refuse_others(_NORMALIZER_FIELDS)
     charsmap = message.bytes(_CHARSMAP)
     return NormalizerRules(
         name=message.text(_NAME),
