@@ -305,13 +305,13 @@ def test_reserved_pieces_may_share_a_spelling() -> None:
 
 
 def test_a_special_piece_has_to_be_a_control_piece() -> None:
-    """A name of the settings that another type of piece has, or none, is no special id."""
-    data = model_file(PIECES, trainer={3: BPE, 46: "a", 47: "<none>", 48: ""})
+    """A name of the settings that another type of piece has, or none, is no special id; an empty one is the default."""
+    data = model_file(PIECES, trainer={3: BPE, 46: "a", 47: "", 48: "<none>"})
     model, theirs = read_sentencepiece_model(data), library(data)
     assert (
         special_ids(model)
         == (theirs.unk_id(), theirs.bos_id(), theirs.eos_id(), theirs.pad_id())
-        == (0, -1, -1, -1)
+        == (0, -1, 2, -1)
     )
 
 
