@@ -8,11 +8,12 @@ such a tokenizer is not served.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import lzma
-import os
-import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import tokenwire_core
 from tokenwire_core import Encoder, TokenizerSpec
@@ -20,10 +21,12 @@ from tokenwire_core.errors import ArtifactError, TokenizerError
 
 from tokenwire_server import golden, logs
 from tokenwire_server.embedded import embedded
+from tokenwire_server.folders import open_regular
 from tokenwire_server.golden import Golden
 from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import TokenizerConfig
 
+_PIECE_BYTES = 1 << 20
 _XZ_MEMORY_BYTES = 128 << 20  # The strongest preset asks for 65 MiB.
 
 
@@ -102,8 +105,8 @@ def check_lock(config: TokenizerConfig) -> None:
     if config.is_unlocked:
         raise ProofError(
             "NOT_LOCKED",
-            "the lock does not have it, so nothing tells what it was proven to be; restore tokenwire.lock, or run "
-            "`tokenwire artifacts pull`",
+            "the lock does not have it, so nothing tells what it was proven to be; restore "
+            f"{config.lock_path.name}, or run `tokenwire artifacts pull`",
         )
     if config.lock_fault:
         raise ProofError(
@@ -158,6 +161,27 @@ def check_golden(config: TokenizerConfig, vectors: Golden, encoder: Encoder) -> 
 
 def read_bounded(folder: Path, name: str, max_bytes: int, remedy: str = "check the path") -> bytes:
     """The bytes of a regular file in `folder`, at most `max_bytes`. Raises `ProofError`; `remedy` is what to do."""
+    with _reading(folder, name, remedy) as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise _too_large(name, max_bytes)
+    return data
+
+
+def hash_bounded(folder: Path, name: str, max_bytes: int) -> tuple[str, int]:
+    """sha256 and size of a regular file in `folder`, of at most `max_bytes`. Raises `ProofError`."""
+    sha256, size_bytes = hashlib.sha256(), 0
+    with _reading(folder, name, "check the path") as file:
+        while piece := file.read(_PIECE_BYTES):
+            size_bytes += len(piece)
+            if size_bytes > max_bytes:
+                raise _too_large(name, max_bytes)
+            sha256.update(piece)
+    return sha256.hexdigest(), size_bytes
+
+
+@contextlib.contextmanager
+def _reading(folder: Path, name: str, remedy: str) -> Iterator[BinaryIO]:
     try:
         root = folder.resolve(strict=True)
         path = (root / name).resolve(strict=True)
@@ -166,17 +190,15 @@ def read_bounded(folder: Path, name: str, max_bytes: int, remedy: str = "check t
                 "FILE_OUTSIDE_FOLDER",
                 f"{name} leads outside the folder of the manifest; copy the file there",
             )
-        # Non-blocking, so that opening a pipe does not wait for a writer.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ProofError("FILE_UNREADABLE", f"{name} is not a regular file")
-            data = file.read(max_bytes + 1)
+        with open_regular(path, follow=False) as file:
+            yield file
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "a loop of links"
         raise ProofError("FILE_UNREADABLE", f"{name} cannot be read: {why}; {remedy}") from None
-    if len(data) > max_bytes:
-        raise ProofError("FILE_TOO_LARGE", f"{name} is over the limit of {max_bytes} bytes")
-    return data
+
+
+def _too_large(name: str, max_bytes: int) -> ProofError:
+    return ProofError("FILE_TOO_LARGE", f"{name} is over the limit of {max_bytes} bytes")
 
 
 def _compare(data: bytes, pin: str, what: str, remedy: str) -> None:

@@ -116,8 +116,8 @@ def _from_file(path: Path) -> tuple[dict[str, object], tuple[TokenizerConfig, ..
         value = settings.get(name)
         if isinstance(value, str) and value:
             settings[name] = path.parent / value
-    configs = manifest.parse_tokenizers(tables, path.parent, KEYS)
-    return settings, lockfile.apply(configs, lockfile.read(path.parent))
+    configs = manifest.parse_tokenizers(tables, path, KEYS)
+    return settings, lockfile.apply(configs, lockfile.read(lockfile.path_of(path)))
 
 
 def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...]) -> Config:

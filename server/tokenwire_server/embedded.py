@@ -10,14 +10,16 @@ from tokenwire_server.errors import ConfigError
 from tokenwire_server.manifest import TokenizerConfig
 
 DATA_FOLDER = Path(__file__).parent / "data"
+MANIFEST = DATA_FOLDER / "embedded.toml"
 NAMES = ("o200k_base", "cl100k_base")
 
 
 def embedded(names: Iterable[str] = NAMES) -> tuple[TokenizerConfig, ...]:
     """The embedded tokenizers of these names, in this order. Raises `ConfigError` for any other name."""
-    tables = manifest.read_toml(DATA_FOLDER / "embedded.toml")["tokenizer"]
-    configs = manifest.parse_tokenizers(tables, DATA_FOLDER)
-    known = {item.name: item for item in lockfile.apply(configs, lockfile.read(DATA_FOLDER))}
+    tables = manifest.read_toml(MANIFEST)["tokenizer"]
+    configs = manifest.parse_tokenizers(tables, MANIFEST)
+    locked = lockfile.apply(configs, lockfile.read(lockfile.path_of(MANIFEST)))
+    known = {item.name: item for item in locked}
     for name in names:
         if name not in known:
             raise ConfigError(manifest.unknown(name, tuple(known), "embedded tokenizer"))

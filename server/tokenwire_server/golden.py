@@ -15,7 +15,6 @@ from typing import Any
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
-FOLDER = "golden"
 GOLDEN_VERSION = 1
 MAX_BYTES = 16 << 20
 

@@ -1,4 +1,4 @@
-"""The lock: what was pulled and proven, file by file, in the `tokenwire.lock` beside a manifest.
+"""The lock: what was pulled and proven, file by file, beside the manifest: `tokenwire.lock` for `tokenwire.toml`.
 
 The artifacts commands write it, people commit it with the manifest and the folder `golden/`, and serving holds
 to it: a tokenizer whose manifest and lock disagree is not served. Written anew for the same state it has the
@@ -8,22 +8,26 @@ same bytes.
 from __future__ import annotations
 
 import os
-import stat
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from tokenwire_server.errors import ConfigError
+from tokenwire_server import folders, manifest
+from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.manifest import TokenizerConfig, read_toml
 from tokenwire_server.toml_text import assignment
 
-NAME = "tokenwire.lock"
 LOCK_VERSION = 1
 _HEADER = (
     "# Written by `tokenwire artifacts`; commit it with the manifest and golden/. Edits are overwritten.\n"
 )
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_TIMES = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
+"""Between these a time has four digits of a year in UTC."""
+_OPTIONAL = ("digest", "golden", "golden_sha256", "proven_by")
 
 T = TypeVar("T")
 
@@ -67,9 +71,13 @@ class Lock:
 EMPTY = Lock({})
 
 
-def read(folder: Path) -> Lock | None:
-    """The lock in `folder`; None where there is none. Raises `ConfigError` for one that cannot be used."""
-    path = folder / NAME
+def path_of(manifest_path: Path) -> Path:
+    """The lock of a manifest: `tokenwire.lock` for `tokenwire.toml`, so that two in one folder have each their own."""
+    return manifest_path.with_name(manifest.lock_name(manifest_path.name))
+
+
+def read(path: Path) -> Lock | None:
+    """The lock at `path`; None where there is none. Raises `ConfigError` for one that cannot be used."""
     if not os.path.lexists(path):
         return None
     try:
@@ -77,58 +85,35 @@ def read(folder: Path) -> Lock | None:
     except ConfigError as error:
         raise ConfigError(f"{error}; restore it, or remove it and run `tokenwire artifacts pull`") from None
     try:
-        if document["lock_version"] != LOCK_VERSION:
+        if (found := _typed(document, "lock_version", int)) != LOCK_VERSION:
             raise ConfigError(
-                f"{path} is of lock_version {document['lock_version']!r:.20}, this version writes {LOCK_VERSION}; "
+                f"{path} is of lock_version {found!r:.20}, this version writes {LOCK_VERSION}; "
                 "use the version of tokenwire that wrote it, or remove it and run `tokenwire artifacts pull`"
             )
-        locked = [_tokenizer(table) for table in document.get("tokenizer", [])]
-    except (KeyError, TypeError, AttributeError) as error:
+        _check_keys(document, ("lock_version",), ("tokenizer",))
+        locked = {}
+        tables: list[object] = _typed(document, "tokenizer", list) if "tokenizer" in document else []
+        for table in tables:
+            item = _tokenizer(table)
+            if item.name in locked:
+                raise _BadLockError(f"it has {item.name} twice")
+            locked[item.name] = item
+    except _BadLockError as error:
         raise ConfigError(
-            f"{path} is not a lock: {error.args[0] if error.args else 'malformed'!s:.80}; "
-            "restore it, or remove it and pull anew"
+            f"{path} is not a lock: {shorten(str(error), 120)}; restore it, or remove it and pull anew"
         ) from None
-    return Lock({item.name: item for item in locked})
+    return Lock(locked)
 
 
-def write(folder: Path, lock: Lock) -> bool:
-    """Write the lock into `folder`, whole or not at all; False where it says the same already. Raises `OSError`."""
+def write(path: Path, lock: Lock) -> bool:
+    """Write the lock, whole or not at all; False where it says the same already. Raises `OSError`."""
     data = text(lock).encode()
-    path = folder / NAME
-    if path.exists() and path.read_bytes() == data:
-        return False
-    write_whole(path, data)
+    if path.is_file():
+        with folders.open_regular(path) as file:
+            if file.read(len(data) + 1) == data:
+                return False
+    folders.write_whole(path.parent, path.name, data)
     return True
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Give `data` the name `path`, whole or not at all, also where the machine stops meanwhile. Raises `OSError`.
-
-    A file that is there keeps its permissions. What a killed process left on the way is taken up by the next one.
-    """
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-    new = path.parent / f".{path.name}.new"
-    new.unlink(missing_ok=True)
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-            os.replace(new, path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` last, also where the machine stops right after it. Raises `OSError`."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def text(lock: Lock) -> str:
@@ -136,7 +121,7 @@ def text(lock: Lock) -> str:
     parts = [_HEADER, assignment("lock_version", LOCK_VERSION)]
     for item in lock.tokenizers.values():
         parts += ["\n[[tokenizer]]\n", assignment("name", item.name), assignment("format", item.format)]
-        for key in ("digest", "golden", "golden_sha256", "proven_by"):
+        for key in _OPTIONAL:
             if value := getattr(item, key):
                 parts.append(assignment(key, value))
         parts.append("[tokenizer.file]\n")
@@ -182,9 +167,17 @@ def _applied(config: TokenizerConfig, locked: LockedTokenizer | None) -> Tokeniz
     )
 
 
-def _tokenizer(table: Mapping[str, Any]) -> LockedTokenizer:
-    file = table["file"]
-    return LockedTokenizer(
+class _BadLockError(Exception):
+    """What a lock says is nothing that a lock says."""
+
+
+def _tokenizer(table: object) -> LockedTokenizer:
+    if not isinstance(table, dict):
+        raise _BadLockError("`tokenizer` is no list of tables")
+    _check_keys(table, ("name", "format", "file"), _OPTIONAL)
+    file: dict[str, Any] = _typed(table, "file", dict)
+    _check_keys(file, tuple(LockedFile.__dataclass_fields__), ())
+    locked = LockedTokenizer(
         name=_typed(table, "name", str),
         format=_typed(table, "format", str),
         file=LockedFile(
@@ -194,16 +187,35 @@ def _tokenizer(table: Mapping[str, Any]) -> LockedTokenizer:
             size_bytes=_typed(file, "size_bytes", int),
             pulled_at=_typed(file, "pulled_at", datetime),
         ),
-        **{
-            key: _typed(table, key, str)
-            for key in ("digest", "golden", "golden_sha256", "proven_by")
-            if key in table
-        },
+        **{key: _typed(table, key, str) for key in _OPTIONAL if key in table},
     )
+    for key, value in (
+        ("sha256", locked.file.sha256),
+        ("digest", locked.digest),
+        ("golden_sha256", locked.golden_sha256),
+    ):
+        if (key == "sha256" or key in table) and not _SHA256.fullmatch(value):
+            raise _BadLockError(f"`{key}` is not 64 lower-case hex digits")
+    if bool(locked.golden) != bool(locked.golden_sha256) or (locked.proven_by and not locked.golden):
+        raise _BadLockError("`golden`, `golden_sha256` and who proved them belong together")
+    if locked.file.size_bytes < 0:
+        raise _BadLockError("`size_bytes` is negative")
+    if locked.file.pulled_at.tzinfo is None or not _TIMES[0] <= locked.file.pulled_at < _TIMES[1]:
+        raise _BadLockError("`pulled_at` is no time of a pull in UTC")
+    return locked
+
+
+def _check_keys(table: Mapping[str, Any], needed: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in needed and key not in optional:
+            raise _BadLockError(f"unknown key {shorten(key, 40)!r}")
+    for key in needed:
+        if key not in table:
+            raise _BadLockError(f"`{key}` is missing")
 
 
 def _typed(table: Mapping[str, Any], key: str, kind: Callable[..., T]) -> T:
-    value = table[key]
+    value: Any = table.get(key)
     if type(value) is not kind:
-        raise TypeError(f"`{key}` has the wrong type")
-    return value  # type: ignore[no-any-return]
+        raise _BadLockError(f"`{key}` is missing or of the wrong type")
+    return cast(T, value)

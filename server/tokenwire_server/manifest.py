@@ -22,9 +22,7 @@ The embedded tokenizers are listed the same way in `data/embedded.toml`.
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -32,12 +30,18 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, cast
 
 from tokenwire_server.errors import ConfigError, shorten
+from tokenwire_server.folders import open_regular
 from tokenwire_server.sources import parse_source
 
 Format = Literal["tiktoken", "hf_json", "sentencepiece"]
 FORMATS = ("tiktoken", "hf_json", "sentencepiece")
 EXTENSIONS: Mapping[str, str] = {"tiktoken": "tiktoken", "hf_json": "json", "sentencepiece": "model"}
+DEFAULT_NAME = "tokenwire.toml"
 ARTIFACTS_FOLDER = "artifacts"
+PARTIAL_FOLDER = f"{ARTIFACTS_FOLDER}/.partial"
+GOLDEN_FOLDER = "golden"
+MAX_BYTES = 16 << 20
+"""Of a manifest, a lock, or a PEM file."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -46,7 +50,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class TokenizerConfig:
     """One tokenizer to serve; see the module for the fields of the manifest.
 
-    `folder` is the one `file` may not leave. The fields from `golden` on are the lock's (`lockfile.apply`).
+    `folder` is the one `file` may not leave; the manifest lies in it as `manifest_name`. The fields from `golden` on
+    are the lock's (`lockfile.apply`).
     """
 
     name: str
@@ -64,6 +69,7 @@ class TokenizerConfig:
     digest: str | None = None
     xz_sha256: str | None = None
     accept_ids: str | None = None
+    manifest_name: str = DEFAULT_NAME
     golden: str | None = None
     """A file of golden vectors, relative to `folder`."""
     golden_sha256: str | None = None
@@ -76,6 +82,11 @@ class TokenizerConfig:
     """The keys in which manifest and lock disagree."""
     is_unlocked: bool = False
     """The lock should have it and has not."""
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock beside the manifest."""
+        return self.folder / lock_name(self.manifest_name)
 
     @property
     def file_sha256(self) -> str:
@@ -94,7 +105,9 @@ class TokenizerConfig:
 
 
 _LOCKED = ("golden", "golden_sha256", "proven_by", "locked_digest", "size_bytes", "lock_fault", "is_unlocked")
-_TABLE_KEYS = tuple(name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", *_LOCKED))
+_TABLE_KEYS = tuple(
+    name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", "manifest_name", *_LOCKED)
+)
 """The documented keys."""
 
 
@@ -110,23 +123,28 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_file(path: Path, what: str) -> bytes:
-    """The bytes of a regular file. Raises `ConfigError` for any other: a fifo, say, may never end."""
+    """The bytes of a regular file of at most `MAX_BYTES`. Raises `ConfigError` for any other."""
     try:
-        # Without waiting for the writer of a fifo.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError(f"cannot read {what}: not a regular file")
-            return file.read()
+        with open_regular(path) as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"cannot read {what}: {error.strerror}") from None
     except ValueError:
         raise ConfigError(f"cannot read {what}: a path has no NUL") from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"cannot read {what}: it is over {MAX_BYTES} bytes, restore the right file")
+    return data
+
+
+def lock_name(manifest_name: str) -> str:
+    """What the lock of a manifest is called; it lies in the same folder."""
+    return f"{manifest_name.removesuffix('.toml')}.lock"
 
 
 def parse_tokenizers(
-    tables: object, folder: Path, settings: Collection[str] = ()
+    tables: object, path: Path, settings: Collection[str] = ()
 ) -> tuple[TokenizerConfig, ...]:
-    """The `[[tokenizer]]` tables of a file in `folder`. Raises `ConfigError` for the first bad one.
+    """The `[[tokenizer]]` tables of the manifest at `path`. Raises `ConfigError` for the first bad one.
 
     `settings` are keys that belong above the tables, and get that answer where they are found in one.
     """
@@ -139,7 +157,7 @@ def parse_tokenizers(
                     f"[[tokenizer]] {index + 1}: `{key}` is no key of a tokenizer; a setting of the service "
                     "must stand above the first [[tokenizer]]"
                 )
-    return tuple(_parse(table, index, folder) for index, table in enumerate(tables))
+    return tuple(_parse(table, index, path) for index, table in enumerate(tables))
 
 
 def check_unique(tokenizers: Iterable[TokenizerConfig]) -> None:
@@ -178,7 +196,7 @@ def unknown(name: str, known: tuple[str, ...], kind: str, prefix: str = "") -> s
     return f"unknown {kind} {prefix + shorten(name, 80)!r}; {hint}"
 
 
-def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfig:
+def _parse(table: Mapping[str, Any], index: int, path: Path) -> TokenizerConfig:
     where = f"[[tokenizer]] {index + 1}"
     for key in table:
         if key not in _TABLE_KEYS:
@@ -200,11 +218,11 @@ def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfi
     if source and "file" not in table:
         file = artifact_path(format_name, sha256, xz_sha256)
     else:
-        file = _file(table, "file", where)
+        file = _file(table, "file", where, path.name)
     return TokenizerConfig(
         name=name,
         format=cast(Format, format_name),
-        folder=folder,
+        folder=path.parent,
         file=file,
         sha256=sha256,
         source=source,
@@ -217,6 +235,7 @@ def _parse(table: Mapping[str, Any], index: int, folder: Path) -> TokenizerConfi
         digest=_hash(table, "digest", where) if "digest" in table else None,
         xz_sha256=xz_sha256,
         accept_ids=_hash(table, "accept_ids", where) if "accept_ids" in table else None,
+        manifest_name=path.name,
     )
 
 
@@ -276,12 +295,15 @@ def _hash(table: Mapping[str, Any], key: str, where: str) -> str:
     return value
 
 
-def _file(table: Mapping[str, Any], key: str, where: str) -> str:
+def _file(table: Mapping[str, Any], key: str, where: str, manifest_name: str) -> str:
     """A path that stays in the folder by its spelling; links are looked at when the file is opened."""
     value = _text(table, key, where)
     path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts or "\\" in value or "\0" in value:
+    if not path.name or path.is_absolute() or ".." in path.parts or "\\" in value or "\0" in value:
         raise ConfigError(f"{where}: `{key}` must be a path inside the folder of the manifest")
+    for taken in (manifest_name, lock_name(manifest_name), GOLDEN_FOLDER, PARTIAL_FOLDER):
+        if path.is_relative_to(taken):
+            raise ConfigError(f"{where}: `{key}` cannot be {taken!r} or below it, which is for other files")
     return value
 
 

@@ -37,7 +37,7 @@ LAYERS = {
     "tokenwire_server": (
         {""},
         {"errors"},
-        {"golden", "limits", "logs", "models", "sources", "toml_text"},
+        {"folders", "golden", "limits", "logs", "models", "sources", "toml_text"},
         {"manifest"},
         {"lockfile"},
         {"embedded"},

@@ -68,6 +68,6 @@ def lock(path: Path) -> None:
         item.name: LockedTokenizer(
             item.name, item.format, LockedFile(item.file, item.source, item.file_sha256, 1, now)
         )
-        for item in config_file.parse_tokenizers(tables, path.parent)
+        for item in config_file.parse_tokenizers(tables, path)
     }
-    lockfile.write(path.parent, Lock(entries))
+    lockfile.write(lockfile.path_of(path), Lock(entries))

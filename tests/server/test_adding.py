@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from tokenwire_server import artifacts, config, embedded, known_rank_files, lockfile
+from tokenwire_server import artifacts, config, embedded, folders, known_rank_files, lockfile
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.known_rank_files import KnownRankFile
@@ -124,23 +124,23 @@ def test_a_killed_command_can_be_run_again(
     wanted = wish(tmp_path, name="second")
     writes = {"golden": 1, "lock": 2, "manifest": 3}
     count = 0
-    write_whole = lockfile.write_whole
+    write_whole = folders.write_whole
 
     def killed(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    def killed_at_one(path: Path, data: bytes) -> None:
+    def killed_at_one(folder: Path, name: str, data: bytes) -> None:
         nonlocal count
         count += 1
         if count == writes[step]:
             raise KeyboardInterrupt
-        write_whole(path, data)
+        write_whole(folder, name, data)
 
     with monkeypatch.context() as patch:
         if step == "keep":
             patch.setattr(Store, "keep", killed)
         else:
-            patch.setattr(lockfile, "write_whole", killed_at_one)
+            patch.setattr(folders, "write_whole", killed_at_one)
         with pytest.raises(KeyboardInterrupt):
             add(tmp_path, wanted)
     assert (tmp_path / "tokenwire.toml").read_bytes() == before
@@ -340,7 +340,7 @@ def test_a_stale_lock_entry_is_replaced(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(first, ""))
     add(tmp_path, wish(tmp_path, special_tokens={"<|other|>": 400}))
     assert served(tmp_path)["tiny"].special_tokens == {"<|other|>": 400}
-    lock = lockfile.read(tmp_path)
+    lock = lockfile.read(tmp_path / "tokenwire.lock")
     assert lock is not None
     assert list(lock.tokenizers) == ["second", "tiny"]
 

@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 20
 def configured(folder: Path, **changes: Any) -> TokenizerConfig:
     """The configuration of the small tokenizer, its file written to `folder`."""
     path = made_up.manifest(folder, made_up.table(folder, **changes))
-    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], folder)[0]
+    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], path)[0]
 
 
 def failure(config: TokenizerConfig, max_bytes: int = MAX_BYTES) -> str:

@@ -28,7 +28,7 @@ def configs(tmp_path: Path) -> tuple[TokenizerConfig, ...]:
         made_up.table(tmp_path, "bad", sha256="0" * 64),
         made_up.table(tmp_path, "cl100k_base"),
     )
-    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], tmp_path)
+    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], path)
 
 
 def fault_of(catalogue: Catalogue, name: str, digest: str = "") -> Fault:
@@ -59,7 +59,7 @@ def own_names(tmp_path: Path) -> tuple[TokenizerConfig, ...]:
         made_up.table(tmp_path, "cl100k_base", extra='model_prefixes = ["gpt-4-turbo-acme-"]'),
         made_up.table(tmp_path, "gpt2", extra='aliases = ["qwen3"]'),
     )
-    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], tmp_path)
+    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], path)
 
 
 @pytest.mark.parametrize(

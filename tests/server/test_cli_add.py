@@ -83,10 +83,11 @@ def test_a_manifest_elsewhere(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert add("--config", "sub/mine.toml", source="file:../../tiny.tiktoken") == 0
     assert {path.name for path in (folder / "sub").iterdir()} == {
         "mine.toml",
-        "tokenwire.lock",
+        "mine.lock",
         "golden",
         "artifacts",
     }
+    assert [path.name for path in (folder / "sub" / "golden" / "mine").iterdir()] == ["tiny.json"]
     assert "added to sub/mine.toml" in capsys.readouterr().out
     assert add("--config", "missing/tokenwire.toml") == 1
     assert "STORE_UNWRITABLE" in capsys.readouterr().err

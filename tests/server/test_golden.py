@@ -84,7 +84,7 @@ def test_the_committed_vectors_are_those_that_would_be_made(name: str) -> None:
     (config,) = embedded.embedded([name])
     data = artifacts.read_pinned(config, MAX_BYTES)
     again = proving.make_golden(artifacts.load(config, data), data)
-    assert config.golden == proving.golden_path(name)
+    assert config.golden == proving.golden_path(name, "embedded.toml")
     assert golden.to_json(again) == (config.folder / str(config.golden)).read_bytes()
     assert again.made_by == config.proven_by != ""
 
@@ -182,26 +182,28 @@ def test_a_pattern_that_cannot_serve_is_refused(pattern: str, reason: str) -> No
     assert failure(encoder(pattern=pattern)).reason == reason
 
 
-@pytest.mark.parametrize("name", ["qwen", "org/model", "a/../../x", "a:b@c", "A.json/b"])
+@pytest.mark.parametrize("name", ["qwen", "org/model", "a/../../x", "a:b@c", "A.json/b", "a" + ":" * 127])
 def test_golden_files_lie_in_their_folder(name: str) -> None:
-    """Whatever a tokenizer is called, its golden file lies directly in the folder."""
-    path = proving.golden_path(name)
-    assert path.count("/") == 1
-    assert Path(path).parent == Path(golden.FOLDER)
-    assert path.endswith(".json")
+    """Whatever a tokenizer is called, its golden file lies in the folder of its manifest, under a name that fits."""
+    for manifest_name, folder in (("tokenwire.toml", "golden"), ("b.toml", "golden/b")):
+        path = Path(proving.golden_path(name, manifest_name))
+        assert path.parent == Path(folder)
+        assert path.suffix == ".json"
+        assert len(path.name) <= 105
 
 
-@given(*[st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,20}", fullmatch=True)] * 2)
-def test_golden_files_of_two_names_are_two(first: str, second: str) -> None:
-    """No two names share a golden file."""
+@given(*[st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}", fullmatch=True)] * 2, st.integers(0, 127))
+def test_golden_files_of_two_names_are_two(first: str, other: str, n_same: int) -> None:
+    """No two names share a golden file, however much of them is the same."""
+    second = first[:n_same] + other[n_same:]
     assert (proving.golden_path(first) == proving.golden_path(second)) == (first == second)
 
 
 def listed(folder: Path) -> TokenizerConfig:
     """The made-up tokenizer in a manifest, with what the lock knows."""
     document = made_up.manifest(folder, made_up.table(folder))
-    tokenizers = manifest.parse_tokenizers(manifest.read_toml(document)["tokenizer"], folder)
-    (config,) = lockfile.apply(tokenizers, lockfile.read(folder))
+    tokenizers = manifest.parse_tokenizers(manifest.read_toml(document)["tokenizer"], document)
+    (config,) = lockfile.apply(tokenizers, lockfile.read(folder / "tokenwire.lock"))
     return config
 
 
@@ -235,9 +237,9 @@ def test_proving_anew_tells_which_ids_changed(tmp_path: Path) -> None:
     right = document["vectors"][number]["ids"]
     document["vectors"][number]["ids"] = [7]
     path.write_text(json.dumps(document))
-    lock = lockfile.read(tmp_path)
+    lock = lockfile.read(tmp_path / "tokenwire.lock")
     assert lock is not None
-    (tmp_path / lockfile.NAME).write_text(
+    (tmp_path / "tokenwire.lock").write_text(
         lockfile.text(lock).replace(str(config.golden_sha256), hashlib.sha256(path.read_bytes()).hexdigest())
     )
     proved = proving.prove(listed(tmp_path), MAX_BYTES, ["tiny"])

@@ -25,7 +25,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 
 def configured(folder: Path) -> TokenizerConfig:
     path = made_up.manifest(folder, made_up.table(folder))
-    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], folder)[0]
+    return manifest.parse_tokenizers(manifest.read_toml(path)["tokenizer"], path)[0]
 
 
 @given(TEXT, TEXT, st.dictionaries(TEXT, st.integers(0, 2**31), max_size=4), st.lists(TEXT, max_size=4))
@@ -43,36 +43,107 @@ def test_patterns_are_read_back(pattern: str) -> None:
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
     """Writing and reading give the same lock; writing the same again changes nothing."""
-    lock = Lock({"tiny": LOCKED, "other": replace(LOCKED, name="other", golden="", digest="")})
-    assert lockfile.read(tmp_path) is None
-    assert lockfile.write(tmp_path, lock)
-    assert lockfile.read(tmp_path) == lock
-    inode = (tmp_path / lockfile.NAME).stat().st_ino
-    assert not lockfile.write(tmp_path, lock)
-    assert (tmp_path / lockfile.NAME).stat().st_ino == inode
-    assert [path.name for path in tmp_path.iterdir()] == [lockfile.NAME]
+    lock = Lock({"tiny": LOCKED, "other": replace(LOCKED, name="other", digest="")})
+    assert lockfile.read(tmp_path / "tokenwire.lock") is None
+    assert lockfile.write(tmp_path / "tokenwire.lock", lock)
+    assert lockfile.read(tmp_path / "tokenwire.lock") == lock
+    inode = (tmp_path / "tokenwire.lock").stat().st_ino
+    assert not lockfile.write(tmp_path / "tokenwire.lock", lock)
+    assert (tmp_path / "tokenwire.lock").stat().st_ino == inode
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenwire.lock"]
+
+
+TEXT_OF_LOCK = lockfile.text(Lock({"tiny": LOCKED}))
+
+
+def changed(old: str, new: str) -> str:
+    """The text of a good lock with one thing that is not."""
+    assert old in TEXT_OF_LOCK
+    return TEXT_OF_LOCK.replace(old, new)
+
+
+def without(key: str) -> str:
+    return "".join(line for line in TEXT_OF_LOCK.splitlines(True) if not line.startswith(f"{key} ="))
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "fault"),
     [
-        "",
-        "lock_version = 2\n",
-        "lock_version = 1\ntokenizer = 3\n",
-        "lock_version = 1\n[[tokenizer]]\nname = 'x'\n",
-        "lock_version = 1\n[[tokenizer]]\nname = 1\nformat = ''\nfile = {}\n",
-        lockfile.text(Lock({"tiny": LOCKED})).replace("17", "'17'"),
-        lockfile.text(Lock({"tiny": LOCKED})).replace("17", "true"),
-        lockfile.text(Lock({"tiny": LOCKED})).replace("2026-01-02T03:04:05Z", "3"),
-        "=",
-        "\xff",
+        ("", "lock_version"),
+        ("lock_version = 2\n", "of lock_version 2"),
+        ("lock_version = true\n", "`lock_version` is missing or of the wrong type"),
+        ("lock_version = 1\ntokenizer = 3\n", "`tokenizer`"),
+        ("lock_version = 1\ntokenizer = [3]\n", "`tokenizer`"),
+        ("lock_version = 1\n[[tokenizer]]\nname = 'x'\n", "`format` is missing"),
+        ("lock_version = 1\n[[tokenizer]]\nname = 1\nformat = ''\nfile = {}\n", "missing"),
+        (changed("17", "'17'"), "`size_bytes`"),
+        (changed("17", "true"), "`size_bytes`"),
+        (changed("17", "-1"), "negative"),
+        (changed("2026-01-02T03:04:05Z", "3"), "`pulled_at`"),
+        (changed("2026-01-02T03:04:05Z", "2026-01-02T03:04:05"), "`pulled_at`"),
+        (changed("2026-01-02T03:04:05Z", "0001-01-01T00:00:00+14:00"), "`pulled_at`"),
+        (changed("2026-01-02T03:04:05Z", "9999-12-31T23:59:59-14:00"), "`pulled_at`"),
+        (changed("a" * 64, "a" * 63), "`sha256`"),
+        (changed("a" * 64, "A" * 64), "`sha256`"),
+        (changed("d" * 64, ""), "`digest`"),
+        (changed("e" * 64, "e" * 65), "`golden_sha256`"),
+        (changed("lock_version = 1\n", "lock_version = 1\nnew = 1\n"), "unknown key 'new'"),
+        (changed('digest = "', 'digset = "'), "unknown key 'digset'"),
+        (changed('path = "', 'mode = 1\npath = "'), "unknown key 'mode'"),
+        (without("golden"), "belong together"),
+        (without("golden_sha256"), "belong together"),
+        (lockfile.text(Lock({"x": replace(LOCKED, golden="", golden_sha256="")})), "belong together"),
+        (TEXT_OF_LOCK + TEXT_OF_LOCK.partition("lock_version = 1\n")[2], "tiny twice"),
+        ("=", "not TOML"),
+        ("\xff", "not TOML"),
     ],
 )
-def test_what_is_no_lock_is_refused(tmp_path: Path, text: str) -> None:
-    """A lock of another version, with a key missing or of a wrong type, is an error and never ignored."""
-    (tmp_path / lockfile.NAME).write_bytes(text.encode("latin-1"))
-    with pytest.raises(ConfigError, match=lockfile.NAME):
-        lockfile.read(tmp_path)
+def test_what_is_no_lock_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    """Another version, a key missing, unknown or of a wrong kind: an error that says what to do, never ignored."""
+    (tmp_path / "tokenwire.lock").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"tokenwire\.lock.* (restore it|remove it)") as caught:
+        lockfile.read(tmp_path / "tokenwire.lock")
+    assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["tokenwire.lock", "tokenwire.toml"])
+def test_no_more_is_read_than_a_lock_can_have(tmp_path: Path, name: str) -> None:
+    """A lock or manifest without end is refused by its size, at the bound it is read."""
+    with open(tmp_path / name, "wb") as file:
+        file.truncate(manifest.MAX_BYTES + 1)
+    with pytest.raises(ConfigError, match="is over"):
+        manifest.read_toml(tmp_path / name)
+    (tmp_path / name).write_bytes(b"#" * manifest.MAX_BYTES)
+    assert manifest.read_toml(tmp_path / name) == {}
+
+
+def test_a_link_in_place_of_a_lock_is_replaced(tmp_path: Path) -> None:
+    """What a link leads to stays as it is, be it the lock or what a killed command left of one."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    victim.chmod(0o600)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("tokenwire.lock", ".tokenwire.lock.new"):
+        (folder / name).symlink_to(victim)
+    lock = Lock({"tiny": LOCKED})
+    assert lockfile.write(folder / "tokenwire.lock", lock)
+    assert [path.name for path in folder.iterdir()] == ["tokenwire.lock"]
+    assert (victim.read_bytes(), victim.stat().st_mode & 0o777) == (b"precious", 0o600)
+
+
+def test_each_manifest_has_its_own_lock() -> None:
+    """The lock is called as its manifest, and never is its manifest."""
+    names = ["tokenwire.toml", "b.toml", "b.conf", "b.lock", "x"]
+    found = [lockfile.path_of(Path("folder") / name) for name in names]
+    assert [path.name for path in found] == [
+        "tokenwire.lock",
+        "b.lock",
+        "b.conf.lock",
+        "b.lock.lock",
+        "x.lock",
+    ]
+    assert {path.parent for path in found} == {Path("folder")}
 
 
 def test_a_lock_that_agrees_adds_what_it_knows(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def config(**fields: object) -> TokenizerConfig:
 
 
 def read(data: bytes, folder: Path) -> tuple[TokenizerConfig, ...]:
-    return manifest.parse_tokenizers(tomllib.loads(data.decode())["tokenizer"], folder)
+    return manifest.parse_tokenizers(tomllib.loads(data.decode())["tokenizer"], folder / "tokenwire.toml")
 
 
 @settings(max_examples=50)  # each makes and reads a manifest a few times

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tokenwire_server.errors import shorten
-from tokenwire_server.pull.disk import open_to_write, sync, write_all, writing
+from tokenwire_server.folders import open_regular
+from tokenwire_server.pull.disk import open_new, sync, write_all
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Archive, Bounds
 from tokenwire_server.pull.tarball import PLAIN, read_tarball
@@ -50,11 +51,9 @@ def extract_member(path: Path, archive: Archive, member: str, target: Path, boun
     At most `bounds.artifact_bytes` are written; memory is the names of a zip, one piece of a tarball, which is read
     to its end. Raises `PullError`: FILE_UNREADABLE, STORE_UNWRITABLE, and the reasons of archives.
     """
-    with writing(target):
-        target.unlink(missing_ok=True)
     done = False
     try:
-        with _open(path) as file, open_to_write(target) as copy:
+        with open_regular(path) as file, open_new(target) as copy:
             pieces = _zip if archive == "zip" else _tarball
             for piece in pieces(file, path.name, member, bounds):
                 write_all(copy, piece, target)
@@ -65,15 +64,6 @@ def extract_member(path: Path, archive: Archive, member: str, target: Path, boun
     finally:
         if not done:
             target.unlink(missing_ok=True)
-
-
-def _open(path: Path) -> BinaryIO:
-    # Without waiting for the writer of a fifo.
-    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise PullError("FILE_UNREADABLE", f"{path} is not a regular file")
-    return open(number, "rb")
 
 
 def _tarball(file: BinaryIO, archive: str, member: str, bounds: Bounds) -> Iterator[bytes]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from tokenwire_server import folders
 from tokenwire_server.pull.errors import PullError
 
 
@@ -23,10 +25,20 @@ def writing(path: Path) -> Iterator[None]:
         ) from None
 
 
-def open_to_write(path: Path) -> BinaryIO:
-    """A file to write, made if it is not there and kept as it is if it is; never through a link. Unbuffered."""
+def open_new(path: Path) -> BinaryIO:
+    """A file to write that is made now, in place of what has the name. Unbuffered. Raises STORE_UNWRITABLE."""
     with writing(path):
-        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644), "wb", 0)
+        return open(folders.create(path), "wb", 0)
+
+
+def open_held(path: Path) -> BinaryIO:
+    """A file of ours to write on, never through a link. Unbuffered. Raises STORE_UNWRITABLE."""
+    with writing(path):
+        number = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not folders.is_ours(os.fstat(number)):
+            os.close(number)
+            raise OSError(errno.EPERM, "somebody else made it")
+        return open(number, "wb", 0)
 
 
 def sync(file: BinaryIO, path: Path) -> None:

@@ -8,7 +8,7 @@ REASONS = MappingProxyType(
     {
         "FILE_UNREADABLE": "a local file cannot be read, or is not a regular file",
         "STORE_UNWRITABLE": "the folder of artifacts cannot be written, or the disk is full",
-        "STORE_BUSY": "another pull works on this folder",
+        "STORE_BUSY": "another command works on this folder",
         "UNREACHABLE": "no connection: the name does not resolve, nothing answers, or TLS fails",
         "CONNECTION_LOST": "the transfer broke off; a further pull goes on from there",
         "HTTP_STATUS": "the server answered with an error",

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from tokenwire_server.folders import is_ours, open_regular
 from tokenwire_server.pull.connect import Interrupted
-from tokenwire_server.pull.disk import open_to_write, sync, write_all, writing
+from tokenwire_server.pull.disk import open_held, open_new, sync, write_all, writing
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.exchange import Answer, Exchange, lost
 from tokenwire_server.pull.remote import Bounds, Progress, Remote
@@ -138,13 +139,13 @@ def _store(
     progress: Progress | None,
 ) -> None:
     """Put the answer's body behind the first `here` bytes, of `size_bytes` in the end."""
-    with open_to_write(partial) as file:
+    if here == 0:
+        # In this order: an old beginning never stands beside a new validator.
+        with writing(partial):
+            _resume_path(partial).unlink(missing_ok=True)
+    with open_held(partial) if here else open_new(partial) as file:
         if here == 0:
-            with writing(partial):
-                # In this order: an old beginning never stands beside a new validator.
-                _resume_path(partial).unlink(missing_ok=True)
-                file.truncate(0)
-                _write_resume(partial, answer, remote, size_bytes)
+            _write_resume(partial, answer, remote, size_bytes)
         file.seek(here)
         for piece in _measured(answer, remote, bounds.download_bytes, here, size_bytes):
             write_all(file, piece, partial)
@@ -224,9 +225,12 @@ def _validator(answer: Answer) -> str:
 def _held(partial: Path, remote: Remote) -> _Held:
     """What of the file can be gone on from; nothing, wherever there is a doubt: to start anew is always right."""
     try:
-        with open(_resume_path(partial), "rb") as file:
+        with open_regular(_resume_path(partial), follow=False) as file:
             document = json.loads(file.read(_MAX_RESUME_BYTES))
-        held = _Held(partial.stat().st_size, str(document["validator"]), document["size_bytes"])
+        found = partial.lstat()
+        if not is_ours(found):
+            return _Held()
+        held = _Held(found.st_size, str(document["validator"]), document["size_bytes"])
         checksum = document["checksum"]
         longer = held.size_bytes is not None and held.here > held.size_bytes
     except (OSError, ValueError, KeyError, TypeError):
@@ -241,8 +245,10 @@ def _write_resume(partial: Path, answer: Answer, remote: Remote, size_bytes: int
     document = {"validator": _validator(answer), "size_bytes": size_bytes, "checksum": _checksum(remote)}
     if document["validator"] or document["checksum"]:
         new = _resume_path(partial).with_suffix(".new")
-        new.write_text(json.dumps(document))
-        os.replace(new, _resume_path(partial))
+        with open_new(new) as file:
+            write_all(file, json.dumps(document).encode(), new)
+        with writing(partial):
+            os.replace(new, _resume_path(partial))
 
 
 def _checksum(remote: Remote) -> str:
@@ -258,7 +264,7 @@ def _is_sound(remote: Remote, partial: Path) -> bool:
     if remote.checksum is None:
         return True
     name, expected = remote.checksum
-    with writing(partial), open(partial, "rb") as file:
+    with writing(partial), open_regular(partial, follow=False) as file:
         return hashlib.file_digest(file, name).hexdigest() == expected
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ class LockWouldChangeError(Exception):
 def pull(
     configs: Iterable[TokenizerConfig],
     wanted: Collection[TokenizerConfig],
-    folder: Path,
+    lock_path: Path,
     store: Store,
     max_bytes: int,
     frozen: bool,
@@ -48,11 +48,11 @@ def pull(
     """Pull what is missing of `wanted`, and lock what is there; one that fails leaves the others alone.
 
     A file that is there and equals its pin is left alone, and a lock that says the same already is not written:
-    a second pull does nothing. `configs` is the whole manifest in `folder`: what is none of it leaves the lock.
+    a second pull does nothing. `configs` is the whole manifest: what is none of it leaves the lock at `lock_path`.
     `max_bytes` bounds an artifact. Raises `LockWouldChangeError` where `frozen`
     forbids the new lock, `ConfigError` for a lock that cannot be read, and `PullError` where it cannot be written.
     """
-    before = lockfile.read(folder)
+    before = lockfile.read(lock_path)
     known = before.tokenizers if before is not None else {}
     outcomes, entries = [], {}
     for config in configs:
@@ -71,7 +71,7 @@ def pull(
         )
     try:
         if before is not None or entries:
-            lockfile.write(folder, Lock(entries))
+            lockfile.write(lock_path, Lock(entries))
     except OSError as error:
         raise PullError("STORE_UNWRITABLE", f"the lock cannot be written: {error.strerror}") from None
     return outcomes
@@ -84,7 +84,7 @@ def _pull_one(
     is_same = known is not None and known.file.sha256 == config.file_sha256
     try:
         state, size_bytes = _file(
-            config, known.file.size_bytes if known is not None and is_same else None, store
+            config, known.file.size_bytes if known is not None and is_same else None, store, max_bytes
         )
         locked = _locked(config, size_bytes, known, max_bytes)
         return Outcome(config.name, state, locked, _note(known, locked, state))
@@ -93,10 +93,12 @@ def _pull_one(
 
 
 def _file(
-    config: TokenizerConfig, size_bytes: int | None, store: Store
+    config: TokenizerConfig, size_bytes: int | None, store: Store, max_bytes: int
 ) -> tuple[Literal["pulled", "present"], int]:
     """See to it that the file is there and equals its pin; gives its size. `size_bytes` is known of it."""
-    found, found_bytes = _hash(config.folder / config.file)
+    found, found_bytes = None, 0
+    if os.path.lexists(config.folder / config.file):
+        found, found_bytes = artifacts.hash_bounded(config.folder, config.file, max_bytes)
     if found == config.file_sha256:
         return "present", found_bytes
     if not config.source:
@@ -161,14 +163,3 @@ def _digest(config: TokenizerConfig, max_bytes: int) -> str:
             "check the pattern, special tokens and control tokens",
         )
     return digest
-
-
-def _hash(path: Path) -> tuple[str | None, int]:
-    """sha256 and size of a file; None where there is none. Raises `PullError`."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
-    except (FileNotFoundError, NotADirectoryError):
-        return None, 0
-    except OSError as error:
-        raise PullError("FILE_UNREADABLE", f"{path.name} cannot be read: {error.strerror}") from None

@@ -3,29 +3,33 @@
 Under way a file lies in `artifacts/.partial/`; it is hashed, compared with its pin, and only then renamed. So a
 name always holds the whole right bytes, wherever a pull is killed. What failed leaves nothing behind, except a
 transfer that broke off: the next pull goes on from there.
+
+The folder may hold what somebody else planted. Nothing outside it is written, removed or given other permissions:
+a link in place of a folder is refused, and what lies in `.partial` and is no plain file of ours is removed first.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tokenwire_server.lockfile import sync_folder
-from tokenwire_server.manifest import ARTIFACTS_FOLDER
+from tokenwire_server import folders
+from tokenwire_server.manifest import ARTIFACTS_FOLDER, PARTIAL_FOLDER
 from tokenwire_server.pull import archives, fetch, hub, npm, npm_settings, pip_settings, pypi
 from tokenwire_server.pull.connect import Interrupted
+from tokenwire_server.pull.disk import open_new, sync, write_all, writing
 from tokenwire_server.pull.errors import PullError
+from tokenwire_server.pull.folder_lock import hold
 from tokenwire_server.pull.npm_settings import NpmSettings
 from tokenwire_server.pull.pip_settings import PipSettings
 from tokenwire_server.pull.remote import Bounds, Located, Remote
@@ -60,35 +64,35 @@ class Store:
         self._bounds = bounds
         self._allow_private_redirects = allow_private_redirects
         self._report = report
-        self._partial = self._folder / ARTIFACTS_FOLDER / ".partial"
+        self._partial = self._folder / PARTIAL_FOLDER
+        self._is_swept = False
         self._archives: set[Path] = set()
         self._resumable: set[str] = set()
         self._npm: NpmSettings | None = None
         self._pip: PipSettings | None = None
-        self._lock = -1
+        self._root = -1
+        self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        """Raises `PullError`: STORE_BUSY, STORE_UNWRITABLE."""
-        with _unwritable(self._folder):
-            self._lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(self._lock)
-                raise PullError(
-                    "STORE_BUSY", f"another pull works on {self._folder}; let it end, then try again"
-                ) from None
+        """Raises `PullError`: STORE_BUSY, STORE_UNWRITABLE, also where a folder of the store is a link."""
+        with contextlib.ExitStack() as stack:
+            self._root = stack.enter_context(hold(self._folder))
+            with (
+                writing(self._partial),
+                contextlib.suppress(FileNotFoundError),
+                folders.inner(self._root, PARTIAL_FOLDER),
+            ):
+                pass
+            self._open = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with self._open:
             # What an interrupt leaves is for the next pull to go on from.
             if kind is None or issubclass(kind, Exception):
                 self._clean()
-        finally:
-            os.close(self._lock)
 
     def bring(self, source_text: str, sha256: str | None = None, size_bytes: int | None = None) -> Arrived:
         """The bytes of a source, equal to the pin `sha256` where one is given. The first use of an address fetches.
@@ -96,12 +100,12 @@ class Store:
         `size_bytes` is the size they are known to have. Raises `PullError`, and `ConfigError` for the spelling.
         """
         source = parse_source(source_text)
-        with _unwritable(self._partial):
-            self._partial.mkdir(parents=True, exist_ok=True)
+        with writing(self._partial):
+            self._sweep()
             key = hashlib.sha256(f"{source_text} {sha256}".encode()).hexdigest()[:32]
             path = self._partial / f"{key}.artifact"
             try:
-                self._bring(source, source_text, path, size_bytes if sha256 else None)
+                self._bring(source, source_text, path, size_bytes, is_pinned=sha256 is not None)
                 arrived = self._arrived(path)
                 if sha256 is not None and arrived.sha256 != sha256:
                     raise PullError(
@@ -116,24 +120,31 @@ class Store:
             return arrived
 
     def keep(self, arrived: Arrived, name: str) -> None:
-        """Give what arrived its name, a path inside the folder. Raises `PullError`."""
-        target = self._folder / name
-        with _unwritable(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if not target.parent.resolve().is_relative_to(self._folder):
-                raise PullError("STORE_UNWRITABLE", f"{name} leads outside the folder of the manifest")
-            os.chmod(arrived.path, 0o644)
-            os.replace(arrived.path, target)
-            sync_folder(target.parent)
+        """Give what arrived its name, a path inside the folder, through no link. Raises `PullError`."""
+        here, target = arrived.path.name, PurePosixPath(name)
+        with (
+            writing(self._folder / name),
+            folders.inner(self._root, PARTIAL_FOLDER) as partial,
+            folders.open_regular(here, follow=False, dir_fd=partial) as file,
+            folders.inner(self._root, str(target.parent), make=True) as parent,
+        ):
+            if not folders.is_ours(os.fstat(file.fileno())):
+                raise PullError("STORE_UNWRITABLE", f"somebody else made {arrived.path}; pull again")
+            os.fchmod(file.fileno(), folders.MODE)
+            os.replace(here, target.name, src_dir_fd=partial, dst_dir_fd=parent)
+            os.fsync(parent)
 
-    def _bring(self, source: Source, source_text: str, path: Path, size_bytes: int | None) -> None:
+    def _bring(
+        self, source: Source, source_text: str, path: Path, size_bytes: int | None, *, is_pinned: bool
+    ) -> None:
         located = self._locate(source)
         origin = located.path
         if located.remote is not None:
             remote = located.remote
-            if size_bytes is not None and not located.archive:
+            if is_pinned and size_bytes is not None and not located.archive:
                 remote = replace(remote, size_bytes=size_bytes)
-            origin = self._fetched(source_text, remote, None if located.archive else path)
+            is_known = is_pinned or remote.checksum is not None
+            origin = self._fetched(source_text, remote, None if located.archive else path, is_known=is_known)
         if origin is None:
             raise ValueError("a source is located at a path or a remote")
         if located.archive:
@@ -165,8 +176,11 @@ class Store:
         access = replace(remote.access, allow_private_redirects=self._allow_private_redirects)
         return replace(remote, access=access)
 
-    def _fetched(self, source_text: str, remote: Remote, path: Path | None) -> Path:
-        """The fetched file: `path`, or without one an archive that is kept until the end of this pull."""
+    def _fetched(self, source_text: str, remote: Remote, path: Path | None, *, is_known: bool) -> Path:
+        """The fetched file: `path`, or without one an archive that is kept until the end of this pull.
+
+        A transfer of an earlier pull is gone on from if the bytes `is_known`: a hash will tell whether they are right.
+        """
         bounds = self._bounds
         if path is None:
             key = hashlib.sha256(remote.url.encode()).hexdigest()[:16]
@@ -177,6 +191,8 @@ class Store:
             self._archives.add(path)
         else:
             bounds = replace(bounds, download_bytes=bounds.artifact_bytes)
+        if not is_known:
+            fetch.discard(path)
         try:
             fetch.fetch(remote, path, bounds, lambda here, total: self._report(source_text, here, total))
         except PullError as fault:
@@ -190,39 +206,44 @@ class Store:
         """A local file's bytes, within the bound."""
         limit = self._bounds.artifact_bytes
         try:
-            # Without waiting for the writer of a fifo.
-            with open(os.open(origin, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise PullError("FILE_UNREADABLE", f"{origin} is not a regular file")
+            with folders.open_regular(origin) as file:
                 data = file.read(limit + 1)
         except OSError as error:
             raise PullError("FILE_UNREADABLE", f"{origin} cannot be read: {error.strerror}") from None
         if len(data) > limit:
             raise PullError("TOO_LARGE", f"{origin} is over the limit of {limit} bytes")
-        with open(path, "wb") as copy:
-            copy.write(data)
-            copy.flush()
-            os.fsync(copy.fileno())
+        with open_new(path) as copy:
+            write_all(copy, data, path)
+            sync(copy, path)
 
     def _arrived(self, path: Path) -> Arrived:
-        with open(path, "rb") as file:
+        with folders.open_regular(path, follow=False) as file:
             return Arrived(path, hashlib.file_digest(file, "sha256").hexdigest(), file.tell())
+
+    def _sweep(self) -> None:
+        """Make the folder of what is under way; before its first use remove what is no plain file of ours."""
+        with folders.inner(self._root, PARTIAL_FOLDER, make=True) as partial:
+            if not self._is_swept:
+                _remove(partial, lambda _name, found: not folders.is_ours(found))
+                self._is_swept = True
 
     def _clean(self) -> None:
         """Remove what is under way, but for transfers that can go on; and folders that are empty then."""
-        if not self._partial.is_dir():
-            return
-        for item in self._partial.iterdir():
-            if item.name not in self._resumable:
-                shutil.rmtree(item) if item.is_dir() else item.unlink()
-        for folder in (self._partial, self._partial.parent):
-            with contextlib.suppress(OSError):  # Not empty.
-                folder.rmdir()
+        with writing(self._partial), contextlib.suppress(FileNotFoundError):
+            with folders.inner(self._root, PARTIAL_FOLDER) as partial:
+                _remove(partial, lambda name, _found: name not in self._resumable)
+            with folders.inner(self._root, ARTIFACTS_FOLDER) as parent, contextlib.suppress(OSError):
+                os.rmdir(self._partial.name, dir_fd=parent)  # Not empty, perhaps.
+                os.rmdir(ARTIFACTS_FOLDER, dir_fd=self._root)
 
 
-@contextlib.contextmanager
-def _unwritable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise PullError("STORE_UNWRITABLE", f"{path} cannot be written: {error.strerror}") from None
+def _remove(folder: int, is_meant: Callable[[str, os.stat_result], bool]) -> None:
+    """Remove entries of an open folder as what they are: a link, not where it leads. Raises `OSError`."""
+    for name in os.listdir(folder):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not is_meant(name, found):
+            continue
+        if stat.S_ISDIR(found.st_mode):
+            shutil.rmtree(name, dir_fd=folder)
+        else:
+            os.unlink(name, dir_fd=folder)

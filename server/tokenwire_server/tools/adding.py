@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from tokenwire_core import Encoder
 
-from tokenwire_server import artifacts, config, embedded, known_rank_files, lockfile, manifest
+from tokenwire_server import artifacts, config, embedded, folders, known_rank_files, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.lockfile import LockedTokenizer
@@ -72,7 +72,8 @@ def add(wish: Wish, path: Path, store: Store) -> Added:
     parse_source(wish.source)
     _check_names(wish, wish.name, _read(path))
     arrived = store.bring(wish.source, wish.sha256)
-    data = arrived.path.read_bytes()
+    with folders.open_regular(arrived.path, follow=False) as file:
+        data = file.read()
     if hashlib.sha256(data).hexdigest() != arrived.sha256:
         raise PullError("SHA256_MISMATCH", "the file changed after it arrived; nothing was kept")
     detected = _detect(wish, data)
@@ -91,7 +92,8 @@ def add(wish: Wish, path: Path, store: Store) -> Added:
     with _unwritable(path.parent):
         store.keep(arrived, tokenizer.file)
         locked = proving.write(tokenizer, arrived.size_bytes, digest, made, order)
-        lockfile.write_whole(path.resolve(), content)
+        # The manifest is the operator's own file, and may be a link to where they keep it.
+        folders.write_whole(path.resolve().parent, path.resolve().name, content)
     n_vectors = len(made.vectors) if made is not None else 0
     return Added(tokenizer, locked, found, n_vectors, replaces_default=not others)
 
@@ -109,9 +111,9 @@ def _read(path: Path) -> tuple[TokenizerConfig, ...]:
     if not path.exists():
         return ()
     document = manifest.read_toml(path)
-    listed = manifest.parse_tokenizers(document.get("tokenizer", []), path.parent, config.KEYS)
+    listed = manifest.parse_tokenizers(document.get("tokenizer", []), path, config.KEYS)
     chosen = embedded.embedded(config.embedded_names(document.get("embedded", [])))
-    return (*chosen, *lockfile.apply(listed, lockfile.read(path.parent)))
+    return (*chosen, *lockfile.apply(listed, lockfile.read(lockfile.path_of(path))))
 
 
 def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ...]) -> None:
@@ -195,6 +197,7 @@ def _configured(wish: Wish, path: Path, detected: Detected, sha256: str) -> Toke
         pattern=pattern,
         special_tokens=dict(special_tokens) or None,
         control_tokens=wish.control_tokens or None,
+        manifest_name=path.name,
     )
 
 

@@ -201,21 +201,23 @@ def _proof(locked: LockedTokenizer, n_vectors: int) -> str:
 
 def _prove(options: argparse.Namespace) -> int:
     from tokenwire_server.pull.errors import PullError
-    from tokenwire_server.pull.remote import Bounds
-    from tokenwire_server.pull.store import Store
+    from tokenwire_server.pull.folder_lock import hold
 
-    found = deployment.read(options.config, allow_embedded=True)
-    own = [item for item in found.named(options.names) if item.folder == found.folder]
-    if not own:
-        raise ConfigError(f"{found.path} lists no tokenizer to prove; `tokenwire artifacts add` adds one")
+    folder = deployment.manifest_path(options.config).parent
     try:
-        with Store(found.folder, Bounds()):
+        with hold(folder):
+            found = deployment.read(options.config, allow_embedded=True)
+            own = [item for item in found.named(options.names) if item.folder == found.folder]
+            if not own:
+                raise ConfigError(
+                    f"{found.path} lists no tokenizer to prove; `tokenwire artifacts add` adds one"
+                )
             results = [_prove_one(item, found, options) for item in own]
     except PullError as error:
         say(f"tokenwire: {error.reason}: {error}", error=True)
         return 1
     except OSError as error:
-        say(f"tokenwire: STORE_UNWRITABLE: {found.folder}: {error.strerror}", error=True)
+        say(f"tokenwire: STORE_UNWRITABLE: {folder}: {error.strerror}", error=True)
         return 1
     _report(results, options.json)
     return 0 if all(item["state"] != "failed" for item in results) else 1

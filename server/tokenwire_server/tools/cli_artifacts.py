@@ -10,7 +10,6 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import lockfile
 from tokenwire_server.cli_render import say
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.tools import cli_add, cli_diff, cli_verify, deployment
@@ -34,9 +33,9 @@ def add_artifacts_commands(commands: Subparsers) -> None:
     listing.add_argument("--long", action="store_true", help="also sources, pins, patterns and tokens")
     listing.set_defaults(run=_list)
     cli_add.add_commands(artifacts)
-    pull = _add(artifacts, "pull", "fetch what is missing, checked against its pin, and write tokenwire.lock")
+    pull = _add(artifacts, "pull", "fetch what is missing, checked against its pin, and write the lock")
     pull.add_argument("names", nargs="*", metavar="NAME", help="only these tokenizers")
-    pull.add_argument("--frozen", action="store_true", help="fail where tokenwire.lock would change")
+    pull.add_argument("--frozen", action="store_true", help="fail where the lock would change")
     pull.add_argument(
         "--timeout", type=float, metavar="SECONDS", help="the most one file may take (1800)", dest="timeout_s"
     )
@@ -60,7 +59,7 @@ def _add(commands: Subparsers, name: str, summary: str) -> argparse.ArgumentPars
 def _list(options: argparse.Namespace) -> int:
     found = deployment.read(options.config, allow_embedded=True)
     for config in found.tokenizers:
-        entry = _entry(config, options.long)
+        entry = _entry(config, found.limits.artifact_bytes, options.long)
         if options.json:
             _print_json(entry)
             continue
@@ -73,11 +72,11 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _entry(config: TokenizerConfig, is_long: bool) -> dict[str, Any]:
+def _entry(config: TokenizerConfig, max_bytes: int, is_long: bool) -> dict[str, Any]:
     """What there is to say of a tokenizer without loading it."""
     entry: dict[str, Any] = {
         "name": config.name,
-        "state": deployment.state(config),
+        "state": deployment.state(config, max_bytes),
         "digest": config.known_digest,
         "format": config.format,
         "proven_by": config.proof,
@@ -109,28 +108,30 @@ def _pull(options: argparse.Namespace) -> int:
     from tokenwire_server.pull.run import LockWouldChangeError, pull
     from tokenwire_server.pull.store import Store
 
-    found = deployment.read(options.config)
-    wanted = found.named(options.names)
-    max_bytes = found.limits.artifact_bytes
+    before = deployment.read(options.config)
+    max_bytes = before.limits.artifact_bytes
     bounds = Bounds(artifact_bytes=max_bytes)
     if options.timeout_s is not None:
         bounds = Bounds(artifact_bytes=max_bytes, timeout_s=options.timeout_s)
     progress = Progress()
     try:
         with Store(
-            found.folder,
+            before.folder,
             bounds,
             allow_private_redirects=options.allow_private_redirects,
             report=progress.show,
         ) as store:
-            outcomes = pull(found.tokenizers, wanted, found.folder, store, max_bytes, options.frozen)
+            # Read anew: an `add` may have ended just before this pull had the folder to itself.
+            found = deployment.read(options.config)
+            wanted = found.named(options.names)
+            outcomes = pull(found.tokenizers, wanted, found.lock_path, store, max_bytes, options.frozen)
     except PullError as error:
         progress.clear()
         say(f"tokenwire: {error.reason}: {error}", error=True)
         return 1
     except LockWouldChangeError as error:
         progress.clear()
-        say(f"tokenwire: {lockfile.NAME}: {error}; pull without --frozen", error=True)
+        say(f"tokenwire: {before.lock_path.name}: {error}; pull without --frozen", error=True)
         return 1
     progress.clear()
     for outcome in outcomes:

@@ -56,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         # In a folder without a manifest, the embedded tokenizers are only verified by name.
         found = deployment.read(options.config, allow_embedded=True, need_manifest=not options.names)
-        lock = lockfile.read(found.folder)
+        lock = lockfile.read(found.lock_path)
     except ConfigError as error:
         return _report([Finding("BAD_CONFIG", str(error))], [], options.json)
     try:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenwire_server import config, embedded, manifest
+from tokenwire_server import artifacts, config, embedded, lockfile, manifest
+from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.limits import Limits
 from tokenwire_server.manifest import TokenizerConfig
 
-DEFAULT_CONFIG = "tokenwire.toml"
+DEFAULT_CONFIG = manifest.DEFAULT_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,11 @@ class Deployment:
     folder: Path
     tokenizers: tuple[TokenizerConfig, ...]
     limits: Limits
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock beside the manifest."""
+        return lockfile.path_of(self.path)
 
     def named(self, names: Sequence[str]) -> tuple[TokenizerConfig, ...]:
         """The tokenizers of these names or aliases, in the manifest's order; without names all of them.
@@ -64,13 +69,17 @@ def _chosen(path: str | None) -> str | None:
     return path or os.environ.get(f"{config.ENV_PREFIX}CONFIG")
 
 
-def state(item: TokenizerConfig) -> str:
-    """`present`, `missing`, `differs` from its pin, or `unlocked`: the lock lacks it, or says something else."""
+def state(item: TokenizerConfig, max_bytes: int) -> str:
+    """`present`, `missing`, `differs`, or `unlocked`: the lock lacks it, or says something else.
+
+    What is no file of at most `max_bytes` inside the folder differs from its pin too.
+    """
     if item.lock_fault or item.is_unlocked:
         return "unlocked"
-    try:
-        with open(item.folder / item.file, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
+    if not os.path.lexists(item.folder / item.file):
         return "missing"
+    try:
+        found, _ = artifacts.hash_bounded(item.folder, item.file, max_bytes)
+    except ProofError:
+        return "differs"
     return "present" if found == item.file_sha256 else "differs"

@@ -42,7 +42,7 @@ def table(config: TokenizerConfig) -> str:
 
 def check(config: TokenizerConfig) -> None:
     """Raises `ConfigError` where the manifest could not be read with the table of `config`."""
-    parse_tokenizers(tomllib.loads(table(config))["tokenizer"], config.folder)
+    parse_tokenizers(tomllib.loads(table(config))["tokenizer"], _path(config))
 
 
 def appended(manifest: bytes, config: TokenizerConfig) -> bytes:
@@ -55,7 +55,7 @@ def appended(manifest: bytes, config: TokenizerConfig) -> bytes:
     check(config)
     glue = "" if not manifest else "\n" if manifest.endswith(b"\n") else "\n\n"
     edited = manifest + (glue + text).encode()
-    if _tokenizers(edited, config.folder) != (*(_tokenizers(manifest, config.folder) or ()), config):
+    if _tokenizers(edited, _path(config)) != (*(_tokenizers(manifest, _path(config)) or ()), config):
         raise ConfigError(
             "the manifest cannot take one more [[tokenizer]] table behind its end; write its tokenizers as such "
             f"tables, or add this one by hand:\n{text}"
@@ -63,9 +63,13 @@ def appended(manifest: bytes, config: TokenizerConfig) -> bytes:
     return edited
 
 
-def _tokenizers(manifest: bytes, folder: Path) -> tuple[TokenizerConfig, ...] | None:
+def _path(config: TokenizerConfig) -> Path:
+    return config.folder / config.manifest_name
+
+
+def _tokenizers(manifest: bytes, path: Path) -> tuple[TokenizerConfig, ...] | None:
     """The tokenizers of a manifest; None where it cannot be read."""
     try:
-        return parse_tokenizers(tomllib.loads(manifest.decode()).get("tokenizer", []), folder)
+        return parse_tokenizers(tomllib.loads(manifest.decode()).get("tokenizer", []), path)
     except (ValueError, ConfigError):
         return None

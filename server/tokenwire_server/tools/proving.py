@@ -17,19 +17,31 @@ from urllib.parse import quote
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
-from tokenwire_server import artifacts, golden, lockfile
+from tokenwire_server import artifacts, folders, golden, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import shorten
 from tokenwire_server.golden import Golden, Vector
 from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
-from tokenwire_server.manifest import TokenizerConfig
+from tokenwire_server.manifest import TokenizerConfig, lock_name
 from tokenwire_server.tools import golden_texts, reference_library
 from tokenwire_server.tools.reference_library import Reference, ReferenceFailedError
 
+_MOST_NAME_BYTES = 100
+"""Of the name of a golden file; file systems allow 255, and some less."""
 
-def golden_path(name: str) -> str:
-    """Where the golden vectors of a tokenizer lie in its folder; no two names share a file, and none leaves it."""
-    return f"{golden.FOLDER}/{quote(name, safe='')}.json"
+
+def golden_path(name: str, manifest_name: str = manifest.DEFAULT_NAME) -> str:
+    """Where the golden vectors of a tokenizer lie in its folder; no two names share a file, and none leaves it.
+
+    Those of a manifest that is not called tokenwire.toml lie in a folder of its name, in which a long name ends in
+    its sha256, behind a character that no other has.
+    """
+    file = quote(name, safe="")
+    if len(file) > _MOST_NAME_BYTES:
+        file = f"{file[:32]}+{hashlib.sha256(name.encode()).hexdigest()}"
+    stem = lock_name(manifest_name).removesuffix(".lock")
+    own = "" if manifest_name == manifest.DEFAULT_NAME else f"{stem}/"
+    return f"{manifest.GOLDEN_FOLDER}/{own}{file}.json"
 
 
 REASONS = MappingProxyType(
@@ -117,21 +129,20 @@ def write(
     """
     now = datetime.now(UTC).replace(microsecond=0)
     file = LockedFile(config.file, config.source, config.file_sha256, size_bytes, now)
-    entries = dict((lockfile.read(config.folder) or lockfile.EMPTY).tokenizers)
+    entries = dict((lockfile.read(config.lock_path) or lockfile.EMPTY).tokenizers)
     known = entries.get(config.name)
     if known is not None and known.file == replace(file, pulled_at=known.file.pulled_at):
         file = known.file
     entry = LockedTokenizer(config.name, config.format, file, digest)
     if made is not None:
-        path, content = golden_path(config.name), golden.to_json(made)
-        (config.folder / golden.FOLDER).mkdir(exist_ok=True)
-        lockfile.write_whole(config.folder / path, content)
+        path, content = golden_path(config.name, config.manifest_name), golden.to_json(made)
+        folders.write_whole(config.folder, path, content)
         sha256 = hashlib.sha256(content).hexdigest()
         entry = replace(entry, golden=path, golden_sha256=sha256, proven_by=made.made_by)
     entries[config.name] = entry
     place = {name: index for index, name in enumerate(order)}
     ordered = sorted(entries, key=lambda name: place.get(name, len(place)))
-    lockfile.write(config.folder, Lock({name: entries[name] for name in ordered}))
+    lockfile.write(config.lock_path, Lock({name: entries[name] for name in ordered}))
     return entry
 
 

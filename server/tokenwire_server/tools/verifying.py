@@ -21,7 +21,6 @@ from tokenwire_core.reference import ReferenceEncoder
 from tokenwire_server import artifacts, lockfile
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.golden import Golden, Vector
-from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.tools import golden_texts, reference_library
 from tokenwire_server.tools.reference_library import ReferenceFailedError
@@ -114,9 +113,10 @@ def verify(
     `max_bytes` bounds the artifact. Takes the time of one load and some hundred texts of the slow twin.
     """
     verdict = Verdict(config.name, config.format)
-    lock = lockfile.read(config.folder)
+    lock = lockfile.read(config.lock_path)
     locked = None if lock is None else lock.tokenizers.get(config.name)
-    _check_locked(verdict, config, locked)
+    if locked is None:
+        verdict.add("NOT_LOCKED", f"{config.lock_path.name} does not have it; run `tokenwire artifacts pull`")
     with _noting(verdict):
         if config.lock_fault:
             artifacts.check_lock(config)
@@ -160,16 +160,6 @@ def _noting(verdict: Verdict) -> Iterator[None]:
         yield
     except ProofError as error:
         verdict.add(error.reason, str(error))
-
-
-def _check_locked(verdict: Verdict, config: TokenizerConfig, locked: LockedTokenizer | None) -> None:
-    if locked is None:
-        verdict.add("NOT_LOCKED", f"{lockfile.NAME} does not have it; run `tokenwire artifacts pull`")
-    elif not config.lock_fault and locked.golden and not locked.golden_sha256:
-        verdict.add(
-            "NOT_LOCKED",
-            "the lock names golden vectors without their sha256; run `tokenwire artifacts prove`",
-        )
 
 
 def _check_size(verdict: Verdict, config: TokenizerConfig) -> None:

@@ -51,13 +51,13 @@ def check(folder: Path, n_files: int | None) -> None:
     """Raises where a file has a name it does not deserve, or, with `n_files`, where not all is there and no more."""
     files = list((folder / "artifacts").glob("*.tiktoken"))
     assert all(path.read_bytes() == ARTIFACT for path in files)
-    lockfile.read(folder)
+    lockfile.read(folder / "tokenwire.lock")
     if n_files is not None:
         assert len(files) == n_files
         assert {path.name for path in folder.iterdir()} == {
             "artifacts",
             "given",
-            lockfile.NAME,
+            "tokenwire.lock",
             "tokenwire.toml",
         }
         assert len(list((folder / "artifacts").iterdir())) == n_files
@@ -71,7 +71,7 @@ def main(start: int, stride: int) -> None:
     n_files = len(list((folder / "artifacts").iterdir()))
     for step in range(start, MOST_STEPS, stride):
         shutil.rmtree(folder / "artifacts")
-        (folder / lockfile.NAME).unlink(missing_ok=True)
+        (folder / "tokenwire.lock").unlink(missing_ok=True)
         ended = pull_in_child(step)
         if ended == 0:
             check(folder, n_files)

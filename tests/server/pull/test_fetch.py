@@ -219,9 +219,11 @@ def test_a_folder_that_is_not_there_is_named(mirror: Mirror, partial: Path) -> N
 def test_a_link_in_place_of_the_partial_file_is_not_followed(
     mirror: Mirror, partial: Path, tmp_path: Path
 ) -> None:
-    """What the link leads to stays as it is."""
+    """What the link leads to stays as it is; the file takes the link's place."""
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
-    partial.symlink_to(victim)
-    refused(lambda: fetch(remote(mirror), partial, BOUNDS), "STORE_UNWRITABLE")
+    for name in (partial.name, f"{partial.name}.resume", f"{partial.name}.new"):
+        partial.with_name(name).symlink_to(victim)
+    fetch(remote(mirror), partial, BOUNDS)
     assert victim.read_bytes() == b"precious"
+    assert (partial.is_symlink(), partial.read_bytes()) == (False, BODY)

@@ -68,7 +68,7 @@ def test_every_kind_of_source_is_pulled_and_a_second_pull_does_nothing(
     assert len({item["digest"] for item in told}) == 1
     for name in made.sources():
         assert (here / "artifacts" / f"{name}.tiktoken").read_bytes() == ARTIFACT
-    lock = lockfile.read(here)
+    lock = lockfile.read(here / "tokenwire.lock")
     assert lock is not None
     assert [item.file.source for item in lock.tokenizers.values()] == list(made.sources().values())
     before, n_requests = tree(here), len(made.mirror.requests) + len(made.https.requests)
@@ -87,17 +87,17 @@ def test_two_machines_with_one_manifest_and_lock_have_one_digest(
     sources = {"tiny": made.sources()["from-wheel"]}
     packages.manifest(Path.cwd(), sources)
     _, first = pull(capsys)
-    lock = (Path.cwd() / lockfile.NAME).read_bytes()
+    lock = (Path.cwd() / "tokenwire.lock").read_bytes()
     other = tmp_path / "other"
     other.mkdir()
     packages.manifest(other, sources)
-    (other / lockfile.NAME).write_bytes(lock)
+    (other / "tokenwire.lock").write_bytes(lock)
     monkeypatch.chdir(other)
     code, second = pull(capsys, "--frozen")
     assert code == 0
     assert second[0]["state"] == "pulled"
     assert second[0]["digest"] == first[0]["digest"]
-    assert (other / lockfile.NAME).read_bytes() == lock
+    assert (other / "tokenwire.lock").read_bytes() == lock
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_one_that_fails_leaves_the_others_alone(made: Registries, capsys: pytest
     code, told = pull(capsys)
     assert code == 1
     assert [item["state"] for item in told] == ["pulled"] * 5 + ["failed"]
-    lock = lockfile.read(Path.cwd())
+    lock = lockfile.read(Path("tokenwire.lock"))
     assert lock is not None
     assert len(lock.tokenizers) == 5
 
@@ -300,9 +300,9 @@ def test_frozen_refuses_a_lock_that_would_change(
     """With --frozen a manifest that the lock does not know is refused, and the lock stays as it was."""
     path = packages.manifest(Path.cwd(), {"tiny": made.sources()["from-file"]})
     assert pull(capsys)[0] == 0
-    before = (Path.cwd() / lockfile.NAME).read_bytes()
+    before = (Path.cwd() / "tokenwire.lock").read_bytes()
     path.write_text(path.read_text().replace("<|end|>", "<|stop|>"))
     assert pull(capsys, "--frozen")[0] == 1
-    assert (Path.cwd() / lockfile.NAME).read_bytes() == before
+    assert (Path.cwd() / "tokenwire.lock").read_bytes() == before
     assert pull(capsys)[0] == 0
-    assert (Path.cwd() / lockfile.NAME).read_bytes() != before
+    assert (Path.cwd() / "tokenwire.lock").read_bytes() != before
