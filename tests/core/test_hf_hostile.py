@@ -174,8 +174,10 @@ LENIENT = {
 }
 """Reasons for which what the library reads is refused."""
 LENIENT_WORDS = re.compile(
-    r"type: a string is wanted|has no type$|has no (trim_offsets|add_prefix_space)$"  # it takes one stage for another
-    r"|is empty and would match everywhere$|an integer from"
+    r"type: a string is wanted|has no type$"  # it takes a stage for another one
+    r"|has no (trim_offsets|add_prefix_space)$|(trim_offsets|add_prefix_space): true or false is wanted"
+    r"|an object is wanted, not an array$"  # and a list for the members of one, in order
+    r"|is empty and would match everywhere$|an integer from|the limit is"
     r"|Expecting ':' delimiter$"  # of a key that it does not know it reads no value
 )
 """Of other reasons, what they say then."""
@@ -272,17 +274,18 @@ def small(content: Object) -> Object:
     content = copy.deepcopy(content)
     model = content["model"]
     content["added_tokens"] = [token for token in content["added_tokens"] if token["id"] < 200]
+    for holder, key in list(places(content["post_processor"])):
+        if key == "ids":
+            holder[key] = [0] * len(holder[key])
     if isinstance(model["vocab"], list):
         model["vocab"] = model["vocab"][:300]
-        content["post_processor"] = None
         return content
-    kept = {
-        spelling for spelling, id in model["vocab"].items() if id < 300 or spelling == model.get("unk_token")
-    }
-    model["vocab"] = {spelling: id for spelling, id in model["vocab"].items() if spelling in kept}
+    unk = model.get("unk_token")
+    vocab = {spelling: id for spelling, id in model["vocab"].items() if id < 300 or spelling == unk}
     if "merges" in model:
         split = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
-        model["merges"] = [[a, b] for a, b in split if {a, b, a + b} <= kept]
+        model["merges"] = [[a, b] for a, b in split if {a, b, a + b} <= vocab.keys()]
+    model["vocab"] = vocab
     return content
 
 

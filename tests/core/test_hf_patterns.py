@@ -189,7 +189,7 @@ def test_what_is_accepted_matches_alike(pattern: str, texts: list[str]) -> None:
 
 @pytest.mark.long
 @given(PATTERNS, st.lists(TEXTS, min_size=8, max_size=8))
-@settings(max_examples=50_000)
+@settings(max_examples=20_000)
 def test_what_is_accepted_matches_alike_at_length(pattern: str, texts: list[str]) -> None:
     """The same, of many more."""
     if accepts(pattern):
