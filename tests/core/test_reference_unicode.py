@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers
 from tokenwire_core import reference_tables, unicode_ranges
+from tokenwire_core.reference_aligned import AlignedText
+from tokenwire_core.reference_normalize import normalize
+from tokenwire_core.reference_pretokenize import pre_tokenize
 from tokenwire_core.reference_unicode import graphemes
 
 from tests.core.charsmaps import charsmap, charsmap_stage
@@ -88,10 +92,32 @@ def test_code_points_where_tables_change(name: str, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", MEMBERS)
-def test_every_code_point(name: str) -> None:
-    """On every code point in eight contexts the stage does the library's."""
-    assert_same_on(Twins(model=ONE_UNKNOWN, **MEMBERS[name]), CODE_POINTS)
+@pytest.mark.parametrize("name", NORMALIZERS)
+def test_every_code_point_normalized(name: str) -> None:
+    """Every code point between two letters becomes what the library makes of it."""
+    twins = Twins(normalizer=NORMALIZERS[name])
+    for text in every_code_point():
+        ours = AlignedText.of(text)
+        normalize(ours, twins.ours.pipeline.normalizer)
+        assert ours.text == twins.library.normalizer.normalize_str(text)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PRE_TOKENIZERS)
+def test_every_code_point_split(name: str) -> None:
+    """Around every code point between two letters pieces begin and end where the library has it."""
+    twins = Twins(pre_tokenizer=PRE_TOKENIZERS[name])
+    for text in every_code_point():
+        ours = pre_tokenize(AlignedText.of(text), twins.ours.pipeline.pre_tokenizer)
+        assert [piece.text for piece in ours] == [
+            piece for piece, _ in twins.library.pre_tokenizer.pre_tokenize_str(text)
+        ]
+
+
+def every_code_point() -> Iterator[str]:
+    """Texts of 2,000 code points each."""
+    for start in range(0, len(CODE_POINTS), N_TOGETHER):
+        yield "".join(f"a{chr(code_point)}b\n" for code_point in CODE_POINTS[start : start + N_TOGETHER])
 
 
 CLUSTER_PARTS = "a\r\n\x01\u0301\u200d\u0600\u0903\u1100\u1161\u11a8각가कत\u094d\u093c©👍🏽🇩🇪\u0e33\u0bbf"
