@@ -224,6 +224,26 @@ def test_a_path_may_not_leave_the_folder_by_its_spelling(tmp_path: Path, file: s
 
 
 @pytest.mark.parametrize(
+    "file",
+    [
+        *("tokenwire.toml", "./tokenwire.lock", "golden", "golden/a.json", "artifacts/.partial/a"),
+        *("artifacts/./.partial", "tokenwire.lock/a"),
+    ],
+)
+def test_a_file_takes_no_place_of_another(tmp_path: Path, file: str) -> None:
+    """No artifact is the manifest or its lock, or lies below golden/ or where transfers under way do."""
+    path = made_up.manifest(tmp_path, made_up.table(tmp_path, file=file))
+    with pytest.raises(ConfigError, match="which is for other files"):
+        load(path)
+
+
+def test_a_file_may_be_called_almost_so(tmp_path: Path) -> None:
+    """Only these places are taken."""
+    for file in ("golden.json", "artifacts/.partial.json", "sub/golden/a", "sub/tokenwire.lock"):
+        load(made_up.manifest(tmp_path, made_up.table(tmp_path, file=file)))
+
+
+@pytest.mark.parametrize(
     ("first", "second", "says"),
     [
         ("", 'aliases = ["tiny"]', "the name 'tiny' is given twice"),
