@@ -171,7 +171,7 @@ def read_bounded(folder: Path, name: str, max_bytes: int, remedy: str = "check t
 def hash_bounded(folder: Path, name: str, max_bytes: int) -> tuple[str, int]:
     """sha256 and size of a regular file in `folder`, of at most `max_bytes`. Raises `ProofError`."""
     sha256, size_bytes = hashlib.sha256(), 0
-    with _reading(folder, name, "check the path") as file:
+    with _reading(folder, name, "remove it, then pull anew") as file:
         while piece := file.read(_PIECE_BYTES):
             size_bytes += len(piece)
             if size_bytes > max_bytes:
