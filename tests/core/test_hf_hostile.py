@@ -174,7 +174,7 @@ LENIENT = {
 """Reasons for which what the library reads is refused."""
 LENIENT_WORDS = re.compile(
     r"type: a string is wanted|has no type$"  # it takes a stage for another one
-    r"|has no (trim_offsets|add_prefix_space)$|(trim_offsets|add_prefix_space): true or false is wanted"
+    r"|^post_processor\S*: the object has no|(trim_offsets|add_prefix_space): true or false is wanted"
     r"|an object is wanted, not an array$"  # and a list for the members of one, in order
     r"|is empty and would match everywhere$|an integer from|the limit is"
     r"|Expecting ':' delimiter$"  # of a key that it does not know it reads no value

@@ -24,7 +24,7 @@ REAL = (
     r" ?[^(\s|[.,!?…。，、।۔،])]+",
     r" {2,}",
     r"[\p{Han}]+|\p{katakana}|\P{^Nd}|\x41\u0042\x{1F600}",
-    r"(?:a|b)++c?+|x*+|(?<=a)b|(?<!ab|c)d|(?>e|ef)g|(?<name>h)|[a-z&&[^aeiou]]{,2}?",
+    r"(?:(?=a)b|c)[x]+|(?:a|b)++c?+|x*+|(?<=a)b|(?<!ab|c)d|(?>e|ef)g|(?<name>h)|[a-z&&[^aeiou]]{,2}?",
 )
 """Patterns of published tokenizers, and two with what else is accepted."""
 

@@ -87,6 +87,7 @@ class _Scan:
             return self._in_class(token)
         if token["class"]:
             self._n_classes = 1
+            self._before = "["
             return self._class(token) or ("a class that ignores case" if self._ignores_case() else "")
         return self._outside(token)
 
