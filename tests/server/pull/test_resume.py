@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +155,21 @@ def test_a_note_that_cannot_be_read_starts_anew(mirror: Mirror, partial: Path, n
     fetch(remote(mirror), partial, BOUNDS)
     assert partial.read_bytes() == BODY
     assert "range" not in mirror.requests[0].headers
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_link_is_not_gone_on_from(
+    mirror: Mirror, partial: Path, tmp_path: Path, link: Callable[[Path, Path], None]
+) -> None:
+    """Beside a note that fits, a link of either kind is replaced, and what it leads to stays as it is."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(BODY[:100])
+    link(victim, partial)
+    note = {"validator": TAG, "size_bytes": len(BODY), "checksum": ""}
+    partial.with_name(partial.name + ".resume").write_text(json.dumps(note))
+    fetch(remote(mirror), partial, BOUNDS)
+    assert "range" not in mirror.requests[0].headers
+    assert (victim.read_bytes(), partial.read_bytes()) == (BODY[:100], BODY)
 
 
 def test_an_interrupt_keeps_what_is_there(mirror: Mirror, partial: Path) -> None:
