@@ -39,15 +39,15 @@ class Twins:
         content = document(**members)
         library = reference(json.dumps(content))
         assert library is not None, "the library refuses the document"
-        self.library: Tokenizer = library
+        self.theirs: Tokenizer = library
         self.ours = ReferencePipeline(read(content))
 
     def assert_same(
         self, text: str, *, special: bool = False, add_special: bool = False, pair: str | None = None
     ) -> None:
         """All that the library says of the tokens of a text, we say."""
-        self.library.encode_special_tokens = not special
-        expected = self.library.encode(text, pair, add_special_tokens=add_special)
+        self.theirs.encode_special_tokens = not special
+        expected = self.theirs.encode(text, pair, add_special_tokens=add_special)
         found = self.ours.encode(text, "allow" if special else "text", add_special, pair)
         assert shown(found) == list(
             zip(
@@ -64,7 +64,7 @@ class Twins:
     def assert_decodes_same(self, ids: list[int]) -> None:
         """Ids have the same text, with and without special tokens."""
         for skip_special in (False, True):
-            expected = self.library.decode(ids, skip_special_tokens=skip_special)
+            expected = self.theirs.decode(ids, skip_special_tokens=skip_special)
             assert self.ours.decode(ids, skip_special) == expected
 
 
