@@ -219,6 +219,10 @@ def _parse(table: Mapping[str, Any], index: int, path: Path) -> TokenizerConfig:
         file = artifact_path(format_name, sha256, xz_sha256)
     else:
         file = _file(table, "file", where, path.name)
+        if source and any(part.startswith(".") for part in PurePosixPath(file).parts):
+            raise ConfigError(
+                f"{where}: `file` must not be hidden, nor in a hidden folder, for it is written there"
+            )
     return TokenizerConfig(
         name=name,
         format=cast(Format, format_name),

@@ -193,6 +193,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         (("= 300", "= -1"), "spelling = id"),
         (("sha256 =", 'models = "acme-1"\nsha256 ='), "`models` must be a list of strings"),
         (("sha256 =", 'source = "http://x/y"\nsha256 ='), "is not a source; write file:PATH"),
+        (('file = "', 'source = "file:x"\nfile = ".git/hooks/'), "`file` must not be hidden"),
         (("sha256 =", 'models = [""]\nsha256 ='), "`models` must be a list of strings"),
         (("sha256 =", 'models = ["acme 1"]\nsha256 ='), "`models` is 1 to 256 visible ASCII characters"),
         (("sha256 =", 'models = ["äcme"]\nsha256 ='), "`models` is 1 to 256 visible ASCII characters"),

@@ -33,7 +33,15 @@ from tokenwire_server.pull.folder_lock import hold
 from tokenwire_server.pull.npm_settings import NpmSettings
 from tokenwire_server.pull.pip_settings import PipSettings
 from tokenwire_server.pull.remote import Bounds, Located, Remote
-from tokenwire_server.sources import FileSource, HttpsSource, HubSource, NpmSource, Source, parse_source
+from tokenwire_server.sources import (
+    FileSource,
+    HttpsSource,
+    HubSource,
+    NpmSource,
+    Source,
+    parse_source,
+    shown,
+)
 
 Report = Callable[[str, int, int | None], None]
 """Told now and then: the source, the bytes that are here, and all there will be where that is known."""
@@ -110,8 +118,8 @@ class Store:
                 if sha256 is not None and arrived.sha256 != sha256:
                     raise PullError(
                         "SHA256_MISMATCH",
-                        f"{source_text} gave {arrived.size_bytes} bytes with sha256 {arrived.sha256}, the pin is "
-                        f"{sha256}; nothing was kept. Find out why it changed before you pin it anew",
+                        f"{shown(source_text)} gave {arrived.size_bytes} bytes with sha256 {arrived.sha256}, the pin "
+                        f"is {sha256}; nothing was kept. Find out why it changed before you pin it anew",
                     )
             except PullError:
                 if path.name not in self._resumable:
