@@ -403,11 +403,9 @@ class Pipeline:
     """A whole tokenizer. Each stage is a sequence, done in order; an empty one does nothing.
 
     `post_processor` is done in order on the template of the one before. Without a decoder tokens are joined by
-    blanks. `format` is the artifact's, and with it the reference whose rules hold where they differ. `config` is what
-    came beside the artifact.
+    blanks. `config` is what came beside the artifact.
     """
 
-    format: Literal["hf_json", "sentencepiece"]
     added_tokens: tuple[AddedToken, ...]
     normalizer: tuple[Normalizer, ...]
     pre_tokenizer: tuple[PreTokenizer, ...]

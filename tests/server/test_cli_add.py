@@ -104,6 +104,13 @@ def test_warnings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.count("note: ") == 2
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_name_that_nothing_here_can_check_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A model's tokenizer that no published file is known of: its name is taken, and said to be."""
+    assert add("--name", "qwen3") == 0
+    assert "models that use qwen3 are answered by it now" in capsys.readouterr().out
+
+
 def test_a_refusal_is_one_line_with_its_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Refused is exit code 1 and one line on stderr; nothing is on stdout or in the folder."""
     for arguments, reason in (

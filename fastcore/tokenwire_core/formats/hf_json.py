@@ -63,7 +63,6 @@ def read_hf_json(data: bytes, *, tokenizer_config: bytes | None = None) -> Pipel
     added_tokens = _read_added_tokens(fields.take("added_tokens", []), vocab)
     known_ids = {*vocab.values(), *(token.id for token in added_tokens)}
     pipeline = Pipeline(
-        format="hf_json",
         added_tokens=added_tokens,
         normalizer=read_normalizer(fields.take("normalizer", None)),
         pre_tokenizer=read_pre_tokenizer(fields.take("pre_tokenizer", None)),

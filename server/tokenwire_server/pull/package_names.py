@@ -19,6 +19,7 @@ _VERSION = re.compile(
     r"(?:[-_.]?(?P<dev>dev)[-_.]?(?P<dev_n>[0-9]*))?"
     r"(?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?"
 )
+_NUMBER = re.compile("[0-9]+")
 _PRE = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
 
 
@@ -100,6 +101,12 @@ def stem_version(stem: str, package: str) -> str | None:
 def near_versions(version: str, known: Collection[str]) -> str:
     """What a message says of the versions there are: some near the one that is not, and how many in all."""
     # A stranger may have millions, and likeness is slow to tell.
-    some = sorted(islice(known, 10_000))
-    near = difflib.get_close_matches(version, some, n=5, cutoff=0.5) or some[-5:]
-    return f"{shorten(', '.join(near), 160)}, {len(known)} in all"
+    some = sorted(islice(known, 10_000), key=_numbers)
+    near = difflib.get_close_matches(version, some, n=4, cutoff=0.5)
+    shown = sorted({*near, *some[-3:]}, key=_numbers)
+    return f"{shorten(', '.join(shown), 160)}, {len(known)} in all"
+
+
+def _numbers(version: str) -> tuple[list[int], str]:
+    """An order of versions that is right for most: by their numbers."""
+    return [int(number[:9]) for number in _NUMBER.findall(version[:64])], version

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenwire_server import config, embedded, manifest
+from tokenwire_server import config, embedded, known_rank_files, manifest, models
 from tokenwire_server.cli_render import say
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits
@@ -175,6 +175,12 @@ def _tell(added: Added, path: Path, as_json: bool) -> None:
 
 def _warnings(added: Added) -> list[str]:
     found = list(findings.warnings(added.findings))
+    meant = {models.tokenizer_of(name) for name in (added.config.name, *added.config.aliases)}
+    for name in sorted(filter(None, meant - known_rank_files.known().keys())):
+        found.append(
+            f"requests for models that use {name} are answered by it now; that it is this one is your word "
+            f"alone, for no published file of {name} is known here"
+        )
     if added.replaces_default:
         names = ", ".join(f'"{name}"' for name in embedded.NAMES)
         found.append(

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.version import InvalidVersion, Version
-from tokenwire_server.pull.package_names import normal_name, normal_version, read_filename, stem_version
+from tokenwire_server.pull.package_names import (
+    near_versions,
+    normal_name,
+    normal_version,
+    read_filename,
+    stem_version,
+)
 
 _NUMBER = st.sampled_from(["", "0", "1", "01", "10"])
 _SEPARATOR = st.sampled_from(["", ".", "-", "_"])
@@ -104,3 +110,10 @@ def test_any_stem_is_read(text: str) -> None:
     """A stem of the package gives back what follows its name, any other nothing."""
     assert stem_version(f"tiny-{text}", "tiny") == (text or None)
     assert stem_version(text, "no") is None or text.startswith(("no", "No", "NO", "nO"))
+
+
+def test_near_versions_have_the_latest() -> None:
+    """By numbers, not by letters, and those alike."""
+    known = [f"{major}.{minor}.0" for major in range(1, 12) for minor in range(3)]
+    assert near_versions("4.0.1", known).endswith("11.0.0, 11.1.0, 11.2.0, 33 in all")
+    assert "4.0.0" in near_versions("4.0.1", known)
