@@ -19,7 +19,7 @@ MOST_S = 240
 
 @pytest.mark.parametrize(
     ("start", "stride"),
-    [(random.randint(1, 4), 4), pytest.param(1, 1, marks=pytest.mark.long)],
+    [(random.randint(1, 8), 8), pytest.param(1, 1, marks=pytest.mark.long)],
     ids=["some", "every"],
 )
 def test_a_pull_may_be_killed_at_any_step(
