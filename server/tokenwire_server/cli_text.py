@@ -161,10 +161,6 @@ def _run(arguments: argparse.Namespace, work: Work) -> int:
     except RefusalError as refusal:
         _complain(arguments, refusal.message)
         return 2 if refusal.is_usage else 1
-    except BrokenPipeError:
-        # The reader has what it wanted (`| head`). Python would complain again when it flushes stdout at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 def _backend(arguments: argparse.Namespace) -> Backend:

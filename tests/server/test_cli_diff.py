@@ -24,7 +24,7 @@ from tokenwire_server.tools.corpus import CorpusError
 
 from tests.server import made_up
 from tests.server.test_verifying import lock_golden
-from tests.service import environment
+from tests.service import COMMAND, environment
 
 OTHER_RANKS = made_up.rank_file({**made_up.RANKS, b"theab": 262, b"\xe6\x9d\xa5": 263})
 """The small tokenizer with two merges more, one of them within reach only of a whole piece."""
@@ -271,12 +271,8 @@ def test_changed_golden_vectors_do_not_stop_a_diff(run: Run, folder: Path) -> No
 def test_a_reader_that_has_enough(folder: Path) -> None:
     """A closed pipe ends the command without a traceback, as trouble: nobody knows how it would have ended."""
     (folder / "x.txt").write_text("theab\n" * 10_000)
-    script = (
-        "import argparse, sys; from tokenwire_server.tools import cli_diff; parser = argparse.ArgumentParser();"
-        "cli_diff.add_command(parser.add_subparsers()); options = parser.parse_args(); sys.exit(options.run(options))"
-    )
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "diff", "old", "new", "x.txt", "--json"],
+        [*COMMAND, "artifacts", "diff", "old", "new", "x.txt", "--json"],
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from tokenwire_server.errors import shorten
+from tokenwire_server.folders import open_regular
 from tokenwire_server.pull import pip_settings
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.package_names import (
@@ -159,10 +159,7 @@ def _local_links(path: Path, setting: str, bounds: Bounds) -> list[Link]:
             return [Link(name, (path / name).absolute().as_uri()) for name in names]
         elif path.suffix not in (".html", ".htm"):
             return [Link(path.name, path.absolute().as_uri())]
-        # Without waiting for the writer of a fifo.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise PullError("FILE_UNREADABLE", f"pip's {setting} has {path}, which is not a regular file")
+        with open_regular(path) as file:
             page = file.read(bounds.index_bytes + 1)
     except FileNotFoundError:
         raise PullError("NOT_FOUND", f"pip's {setting} has {path}, which is not there") from None

@@ -75,7 +75,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--show-text", action="store_true", help="print the texts too")
     parser.add_argument("--json", action="store_true", help="print JSON lines")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(trouble=TROUBLE, run=_run)
 
 
 def _number(text: str) -> int:
@@ -103,10 +103,6 @@ def _run(options: argparse.Namespace) -> int:
         return _complain(str(error))
     except SideError as error:
         return _complain(f"{error.reason}: {error}")
-    except BrokenPipeError:
-        # The reader has what it wanted (`| head`). Python would complain again when it flushes stdout at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return TROUBLE
     if not report.total.n_texts:
         return _complain("no text was compared")
     if is_trouble:
