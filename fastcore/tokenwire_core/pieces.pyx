@@ -10,11 +10,11 @@ The cache belongs to one running call at a time and is bounded: 1 MiB a scratch.
 20 ns a piece beyond splitting; a miss adds one look-up in the vocabulary, or one merge.
 """
 
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
-from tokenwire_core.bpe cimport SHORT_BYTES, free_merge_scratch, merge_long, merge_short
-from tokenwire_core.split cimport TEXT_PADDING
+from tokenwire_core.bpe cimport SHORT_BYTES, merge_long, merge_short
+from tokenwire_core.scratch cimport CACHE_BITS, reserve_tokens
 from tokenwire_core.vocab cimport (
     COUNT_SHIFT,
     ID_MASK,
@@ -22,81 +22,13 @@ from tokenwire_core.vocab cimport (
     TW_NO_ID,
     WORD_BYTES,
     WORD_IDS,
+    WordSlot,
     find_long,
     find_word,
     tw_prefetch,
     word_hash,
     word_key,
 )
-
-
-cdef Scratch* new_scratch() noexcept nogil:
-    cdef Scratch* s = <Scratch*>calloc(1, sizeof(Scratch))
-    if s == NULL:
-        return NULL
-    s.cache = <WordSlot*>calloc(<size_t>2 << CACHE_BITS, sizeof(WordSlot))
-    if s.cache == NULL:
-        free(s)
-        return NULL
-    return s
-
-
-cdef void free_scratch(Scratch* s) noexcept nogil:
-    free(s.cache)
-    free(s.text)
-    free(s.ids)
-    free_merge_scratch(&s.merge)
-    free(s)
-
-
-cdef void trim_scratch(Scratch* s) noexcept nogil:
-    """Free what a large text has left behind, so that an idle scratch holds a few MiB at most."""
-    if s.text_capacity > KEEP_BYTES:
-        free(s.text)
-        s.text = NULL
-        s.text_capacity = 0
-    if s.ids_capacity * sizeof(uint32_t) > KEEP_BYTES:
-        free(s.ids)
-        s.ids = NULL
-        s.ids_capacity = 0
-    if s.merge.heap_capacity * sizeof(uint64_t) > KEEP_BYTES:
-        free_merge_scratch(&s.merge)
-
-
-cdef bint hold_text(Scratch* s, const uint8_t* text, size_t n) noexcept nogil:
-    cdef size_t capacity = n + TEXT_PADDING
-    if s.text_capacity < capacity:
-        capacity += capacity >> 2
-        free(s.text)
-        s.text = <uint8_t*>malloc(capacity)
-        s.text_capacity = capacity if s.text != NULL else 0
-        if s.text == NULL:
-            return False
-    memcpy(s.text, text, n)
-    memset(s.text + n, 0, TEXT_PADDING)
-    return True
-
-
-cdef bint reserve_ids(Scratch* s, size_t capacity) noexcept nogil:
-    cdef void* grown
-    if s.ids_capacity >= capacity:
-        return True
-    capacity += capacity >> 1
-    grown = realloc(s.ids, capacity * sizeof(uint32_t))
-    if grown == NULL:
-        return False
-    s.ids = <uint32_t*>grown
-    s.ids_capacity = capacity
-    return True
-
-
-cdef bint append_id(Scratch* s, uint32_t id, bint keep) noexcept nogil:
-    if keep:
-        if not reserve_ids(s, s.n_ids + 1):
-            return False
-        s.ids[s.n_ids] = id
-    s.n_ids += 1
-    return True
 
 
 cdef inline void enter(WordSlot* slot, uint64_t lo, uint64_t hi, const uint32_t* ids, size_t n) noexcept nogil:
@@ -136,27 +68,26 @@ cdef Py_ssize_t encode_long(
 
 
 cdef bint encode_pieces(
-    const VocabTables* v, const MergeTables* m, Scratch* s, size_t start, size_t k, bint keep
+    const VocabTables* v, const MergeTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil:
-    cdef const uint8_t* text = s.text
     cdef size_t j, n, at = start
     cdef Py_ssize_t n_ids
     cdef WordSlot* slot
     cdef uint32_t* out
     for j in range(k):
-        n = s.ends[j] - at
+        n = s.chunk_ends[j] - at
         if TW_LIKELY(n <= WORD_BYTES):
             word_key(text + at, n, &s.key_lo[j], &s.key_hi[j])
             s.hash[j] = word_hash(s.key_lo[j], s.key_hi[j])
             tw_prefetch(&s.cache[(s.hash[j] >> (64 - CACHE_BITS)) << 1])
-        at = s.ends[j]
+        at = s.chunk_ends[j]
     # At most one id a byte, and WORD_IDS are stored at once. Counting writes every piece to the same place.
-    if not reserve_ids(s, (s.n_ids if keep else 0) + at - start + WORD_IDS):
+    if not reserve_tokens(s, (s.n_ids if s.keep else 0) + at - start + WORD_IDS):
         return False
-    out = s.ids + s.n_ids if keep else s.ids
+    out = s.ids + s.n_ids if s.keep else s.ids
     at = start
     for j in range(k):
-        n = s.ends[j] - at
+        n = s.chunk_ends[j] - at
         if TW_LIKELY(n <= WORD_BYTES):
             slot = &s.cache[(s.hash[j] >> (64 - CACHE_BITS)) << 1]
             if slot.key_lo != s.key_lo[j] or slot.key_hi != s.key_hi[j]:
@@ -172,8 +103,8 @@ cdef bint encode_pieces(
             n_ids = encode_long(v, m, s, text + at, n, out)
             if n_ids < 0:
                 return False
-        at = s.ends[j]
+        at = s.chunk_ends[j]
         s.n_ids += n_ids
-        if keep:
+        if s.keep:
             out += n_ids
     return True
