@@ -25,7 +25,7 @@ LAYERS = {
         },
         {"charset", "charsmap", "reference_models", "sentencepiece_spec", "spec", "split_scalar", "vocab"},
         {"alphabet", "reference_unicode", "split_mask"},
-        {"bpe", "decode", "encoding", "formats", "pattern", "scripts", "special", "split", "utf8"},
+        {"bpe", "decode", "describe", "encoding", "formats", "pattern", "scripts", "special", "split", "utf8"},
         {"pieces", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"},
         {"reference_decode", "reference_normalize"},
         {"reference_added", "reference_pretokenize"},
