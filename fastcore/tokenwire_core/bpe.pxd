@@ -4,20 +4,27 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID, Vocab, VocabTables
 
 cdef enum:
-    SHORT_BYTES = 32         # pieces up to here are merged by scanning, longer ones by a heap
+    SHORT_SYMBOLS = 32       # pieces up to here are merged by scanning, longer ones by a heap
+    ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
-# Which two adjacent tokens become which token. A slot is OCCUPIED | left << 42 | right << 21 | merged.
+# Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number
+# of a merge is its rank and the id it makes, unless there is an array that says otherwise; of equal ranks the leftmost
+# goes first.
 cdef struct MergeTables:
     uint64_t* slots
     uint64_t mask
     unsigned shift
+    uint32_t* results        # the id that each merge makes; NULL: its number
+    uint32_t* ranks          # the rank of each merge; NULL: its number
+    # Where the symbols of a piece are its bytes.
     uint32_t byte_ids[256]
-    uint32_t* byte_pairs     # 65,536 entries: the id of each two-byte token, or TW_NO_ID
+    uint32_t* byte_pairs     # 65,536 entries: the merge of each two bytes, or TW_NO_ID
 
-# One live token of a long piece; `rank` is what it would become with its right neighbour.
+# One live token of a piece. Ids of ID_LIMIT and more join with nothing, and come out as they went in.
 cdef struct Symbol:
     uint32_t id
-    uint32_t rank
+    uint32_t n_bytes         # as the caller counts; those of two that are joined are added
+    uint32_t merge           # with its right neighbour, or TW_NO_ID
     uint32_t prev
     uint32_t next
 
@@ -28,29 +35,49 @@ cdef struct MergeScratch:
     size_t heap_capacity
 
 cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
-    # The token that left and right merge into, which is also the rank of that merge; or TW_NO_ID.
+    # The merge of two ids below ID_LIMIT, or TW_NO_ID.
     cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
     cdef uint64_t i = (key * TW_K1) >> m.shift
     cdef uint64_t slot
     while True:
         slot = m.slots[i]
         if slot >> ID_BITS == key:
-            return <uint32_t>(slot & ((<uint64_t>1 << ID_BITS) - 1))
+            return <uint32_t>(slot & (ID_LIMIT - 1))
         if slot == 0:
             return TW_NO_ID
         i = (i + 1) & m.mask
 
-# Merge the n >= 1 bytes at p; out has room for n ids. Returns how many there are.
+# The id that a merge makes.
+cdef inline uint32_t result_of(const MergeTables* m, uint32_t merge) noexcept nogil:
+    return merge if m.results == NULL else m.results[merge]
+
+# Merge the 1 <= n <= SHORT_SYMBOLS bytes at p; out has room for n ids. Returns how many there are. Here and in
+# merge_ids a merge's number is its rank.
 cdef size_t merge_short(const MergeTables* m, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil
 # As merge_short for any n below 2**32; -1 when memory ran out.
 cdef Py_ssize_t merge_long(
     const MergeTables* m, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
 ) noexcept nogil
+# Merge 1 <= n <= SHORT_SYMBOLS ids below ID_LIMIT in place. Returns how many are left.
+cdef size_t merge_ids(const MergeTables* m, uint32_t* ids, size_t n) noexcept nogil
+
+# Room for n symbols; False when memory ran out.
+cdef bint reserve_symbols(MergeScratch* scratch, size_t n) noexcept nogil
+# Merge scratch.symbols[:n], of which `id` and `n_bytes` are set, and for which there is room. Those that are left are
+# the first one and what follows it by `next`, until that is n.
+cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil
 
 cdef void free_merge_scratch(MergeScratch* scratch) noexcept nogil
 
-cdef class MergeTable:
+# A table to be filled. Whoever fills it allocates `results` and `ranks` by malloc, if there are any; it frees them.
+cdef class Merges:
     cdef MergeTables tables
+    cdef int make_room(self, size_t n_merges) except -1
+    # Enter a merge for which there is room. Of two for the same pair the later one counts.
+    cdef void insert(self, uint32_t left, uint32_t right, uint32_t merge) noexcept nogil
+
+# The merges of bytes to the entries of a Vocab.
+cdef class MergeTable(Merges):
     cdef readonly uint32_t n_unreachable
-    cdef int build(self, const VocabTables* v) except -1
-    cdef void insert(self, uint32_t left, uint32_t right, uint32_t id) noexcept nogil
+    cdef int build(self, const VocabTables* v, const MergeTables* listed) except -1
+    cdef void number_by_id(self, size_t n_merges) noexcept nogil

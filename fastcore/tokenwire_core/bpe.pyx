@@ -11,9 +11,13 @@ a token that its own bytes do not lead to is *unreachable*: it appears only wher
 any ranks, monotone or not. The table is therefore built with the algorithm it serves: tokens in order of length, each
 merged by what the shorter ones have entered; if two parts remain, they are its pair.
 
-Two algorithms: up to 32 bytes a scan for the lowest rank per merge (quadratic, but in registers and one cache line);
+Where the merges are listed (tokenizer.json) the two parts must be one of them, and its place in the list is the rank;
+the rest holds as it stands. Where ids rise as those ranks do, which they do in most files, ids are the ranks again.
+
+Two algorithms: up to 32 symbols a scan for the lowest rank per merge (quadratic, but in registers and one cache line);
 above that a heap of `rank << 32 | position` over a linked list, where entries outdated by a merge are recognised by
-their rank. O(n log n) time, 32 bytes of scratch per byte of piece.
+their rank. O(n log n) time, 36 bytes of scratch per symbol. Both run over bytes, and over whatever symbols the caller
+has made of a piece, for models whose symbols are characters.
 
 Cost of the table: 0.35 microseconds per token to build, 16 to 32 bytes each.
 """
@@ -26,33 +30,49 @@ from tokenwire_core.errors import ArtifactError
 from tokenwire_core.vocab cimport PRESENT
 
 
-cdef size_t merge_short(const MergeTables* m, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
-    cdef uint32_t rank[SHORT_BYTES]
+cdef inline size_t merge_by_scan(const MergeTables* m, uint32_t* ids, uint32_t* merge, size_t n) noexcept nogil:
+    """Merge ids, of which each has its merge with the next, the last TW_NO_ID."""
     cdef uint32_t best
     cdef size_t i, at
-    for i in range(n - 1):
-        out[i] = m.byte_ids[p[i]]
-        rank[i] = m.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]]
-    out[n - 1] = m.byte_ids[p[n - 1]]
-    rank[n - 1] = TW_NO_ID
     while n > 1:
-        best = rank[0]
+        best = merge[0]
         at = 0
         for i in range(1, n - 1):
-            if rank[i] < best:
-                best = rank[i]
+            if merge[i] < best:
+                best = merge[i]
                 at = i
         if best == TW_NO_ID:
             break
         n -= 1
-        out[at] = best
+        best = result_of(m, best)
+        ids[at] = best
         for i in range(at + 1, n):
-            out[i] = out[i + 1]
-            rank[i] = rank[i + 1]
-        rank[at] = merged(m, best, out[at + 1]) if at + 1 < n else TW_NO_ID
+            ids[i] = ids[i + 1]
+            merge[i] = merge[i + 1]
+        merge[at] = merged(m, best, ids[at + 1]) if at + 1 < n else TW_NO_ID
         if at:
-            rank[at - 1] = merged(m, out[at - 1], best)
+            merge[at - 1] = merged(m, ids[at - 1], best)
     return n
+
+
+cdef size_t merge_short(const MergeTables* m, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
+    cdef uint32_t merge[SHORT_SYMBOLS]
+    cdef size_t i
+    for i in range(n - 1):
+        out[i] = m.byte_ids[p[i]]
+        merge[i] = m.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]]
+    out[n - 1] = m.byte_ids[p[n - 1]]
+    merge[n - 1] = TW_NO_ID
+    return merge_by_scan(m, out, merge, n)
+
+
+cdef size_t merge_ids(const MergeTables* m, uint32_t* ids, size_t n) noexcept nogil:
+    cdef uint32_t merge[SHORT_SYMBOLS]
+    cdef size_t i
+    for i in range(n - 1):
+        merge[i] = merged(m, ids[i], ids[i + 1])
+    merge[n - 1] = TW_NO_ID
+    return merge_by_scan(m, ids, merge, n)
 
 
 cdef inline void sift_down(uint64_t* heap, size_t n, size_t i) noexcept nogil:
@@ -79,7 +99,7 @@ cdef inline void sift_up(uint64_t* heap, size_t i) noexcept nogil:
     heap[i] = item
 
 
-cdef bint reserve(MergeScratch* s, size_t n) noexcept nogil:
+cdef bint reserve_symbols(MergeScratch* s, size_t n) noexcept nogil:
     cdef void* grown
     if s.symbols_capacity < n:
         grown = realloc(s.symbols, n * sizeof(Symbol))
@@ -96,28 +116,60 @@ cdef bint reserve(MergeScratch* s, size_t n) noexcept nogil:
     return True
 
 
-cdef Py_ssize_t merge_long(
-    const MergeTables* m, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
-) noexcept nogil:
-    cdef Symbol* symbols
+cdef inline uint32_t rank_of(const MergeTables* m, uint32_t merge) noexcept nogil:
+    return merge if m.ranks == NULL or merge == TW_NO_ID else m.ranks[merge]
+
+
+cdef inline uint32_t merge_of(const MergeTables* m, const Symbol* left, const Symbol* right) noexcept nogil:
+    return merged(m, left.id, right.id) if left.id < ID_LIMIT and right.id < ID_LIMIT else TW_NO_ID
+
+
+cdef void symbols_by_scan(const MergeTables* m, Symbol* symbols, size_t n) noexcept nogil:
+    """As symbols_by_heap, for n <= SHORT_SYMBOLS; those that are left move together."""
+    cdef uint32_t rank[SHORT_SYMBOLS]
+    cdef uint32_t best
+    cdef size_t n_left = n, i, at
+    for i in range(n):
+        rank[i] = rank_of(m, symbols[i].merge)
+    while n_left > 1:
+        best = rank[0]
+        at = 0
+        for i in range(1, n_left - 1):
+            if rank[i] < best:
+                best = rank[i]
+                at = i
+        if best == TW_NO_ID:
+            break
+        n_left -= 1
+        symbols[at].id = result_of(m, symbols[at].merge)
+        symbols[at].n_bytes += symbols[at + 1].n_bytes
+        for i in range(at + 1, n_left):
+            symbols[i] = symbols[i + 1]
+            rank[i] = rank[i + 1]
+        symbols[at].merge = merge_of(m, &symbols[at], &symbols[at + 1]) if at + 1 < n_left else TW_NO_ID
+        rank[at] = rank_of(m, symbols[at].merge)
+        if at:
+            symbols[at - 1].merge = merge_of(m, &symbols[at - 1], &symbols[at])
+            rank[at - 1] = rank_of(m, symbols[at - 1].merge)
+    for i in range(n_left):
+        symbols[i].next = <uint32_t>(i + 1 if i + 1 < n_left else n)
+
+
+cdef void symbols_by_heap(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
+    """Merge symbols, of which each has its merge with the next, the last TW_NO_ID."""
+    cdef Symbol* symbols = scratch.symbols
     cdef Symbol* left
     cdef Symbol* symbol
-    cdef uint64_t* heap
+    cdef Symbol* right
+    cdef uint64_t* heap = scratch.heap
     cdef size_t n_heap = 0, i
     cdef uint64_t top
-    cdef uint32_t at, after, rank
-    if not reserve(scratch, n):
-        return -1
-    symbols = scratch.symbols
-    heap = scratch.heap
+    cdef uint32_t at
     for i in range(n):
-        rank = m.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]] if i + 1 < n else TW_NO_ID
-        symbols[i].id = m.byte_ids[p[i]]
-        symbols[i].rank = rank
         symbols[i].prev = <uint32_t>i - 1
         symbols[i].next = <uint32_t>i + 1
-        if rank != TW_NO_ID:
-            heap[n_heap] = <uint64_t>rank << 32 | i
+        if symbols[i].merge != TW_NO_ID:
+            heap[n_heap] = <uint64_t>rank_of(m, symbols[i].merge) << 32 | i
             n_heap += 1
     for i in range(n_heap >> 1, 0, -1):
         sift_down(heap, n_heap, i - 1)
@@ -128,28 +180,45 @@ cdef Py_ssize_t merge_long(
         sift_down(heap, n_heap, 0)
         at = <uint32_t>top
         symbol = &symbols[at]
-        if symbol.rank != top >> 32:     # merged away, or merged into something else, since it was entered
+        # Merged away, or with a neighbour of another rank, since it was entered?
+        if symbol.merge == TW_NO_ID or rank_of(m, symbol.merge) != top >> 32:
             continue
-        symbol.id = symbol.rank
-        after = symbols[symbol.next].next
-        symbols[symbol.next].rank = TW_NO_ID
-        symbol.next = after
-        symbol.rank = TW_NO_ID
-        if after < n:
-            symbols[after].prev = at
-            symbol.rank = merged(m, symbol.id, symbols[after].id)
-            if symbol.rank != TW_NO_ID:
-                heap[n_heap] = <uint64_t>symbol.rank << 32 | at
+        right = &symbols[symbol.next]
+        symbol.id = result_of(m, symbol.merge)
+        symbol.n_bytes += right.n_bytes
+        symbol.next = right.next
+        symbol.merge = TW_NO_ID
+        right.merge = TW_NO_ID
+        if symbol.next < n:
+            right = &symbols[symbol.next]
+            right.prev = at
+            symbol.merge = merge_of(m, symbol, right)
+            if symbol.merge != TW_NO_ID:
+                heap[n_heap] = <uint64_t>rank_of(m, symbol.merge) << 32 | at
                 sift_up(heap, n_heap)
                 n_heap += 1
         if at:
             left = &symbols[symbol.prev]
-            left.rank = merged(m, left.id, symbol.id)
-            if left.rank != TW_NO_ID:
-                heap[n_heap] = <uint64_t>left.rank << 32 | symbol.prev
+            left.merge = merge_of(m, left, symbol)
+            if left.merge != TW_NO_ID:
+                heap[n_heap] = <uint64_t>rank_of(m, left.merge) << 32 | symbol.prev
                 sift_up(heap, n_heap)
                 n_heap += 1
-    at = 0
+
+
+cdef Py_ssize_t merge_long(
+    const MergeTables* m, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
+) noexcept nogil:
+    cdef Symbol* symbols
+    cdef size_t i
+    cdef uint32_t at = 0
+    if not reserve_symbols(scratch, n):
+        return -1
+    symbols = scratch.symbols
+    for i in range(n):
+        symbols[i].id = m.byte_ids[p[i]]
+        symbols[i].merge = m.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]] if i + 1 < n else TW_NO_ID
+    symbols_by_heap(m, scratch, n)
     i = 0
     while at < n:
         out[i] = symbols[at].id
@@ -158,14 +227,58 @@ cdef Py_ssize_t merge_long(
     return <Py_ssize_t>i
 
 
+cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
+    cdef Symbol* symbols = scratch.symbols
+    cdef size_t i
+    for i in range(n - 1):
+        symbols[i].merge = merge_of(m, &symbols[i], &symbols[i + 1])
+    symbols[n - 1].merge = TW_NO_ID
+    if n <= SHORT_SYMBOLS:
+        symbols_by_scan(m, symbols, n)
+    else:
+        symbols_by_heap(m, scratch, n)
+
+
 cdef void free_merge_scratch(MergeScratch* scratch) noexcept nogil:
     free(scratch.symbols)
     free(scratch.heap)
     memset(scratch, 0, sizeof(MergeScratch))
 
 
-cdef class MergeTable:
-    """The merges of a `Vocab` whose ids are its ranks.
+cdef class Merges:
+    """A table of merges, empty."""
+
+    def __dealloc__(self):
+        free(self.tables.slots)
+        free(self.tables.results)
+        free(self.tables.ranks)
+        free(self.tables.byte_pairs)
+
+    cdef int make_room(self, size_t n_merges) except -1:
+        cdef unsigned bits = 8
+        while (<size_t>1 << bits) < 2 * n_merges:
+            bits += 1
+        self.tables.mask = (<uint64_t>1 << bits) - 1
+        self.tables.shift = 64 - bits
+        self.tables.slots = <uint64_t*>calloc(<size_t>1 << bits, sizeof(uint64_t))
+        if self.tables.slots == NULL:
+            raise MemoryError
+        return 0
+
+    cdef void insert(self, uint32_t left, uint32_t right, uint32_t merge) noexcept nogil:
+        cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
+        cdef uint64_t i = (key * TW_K1) >> self.tables.shift
+        while self.tables.slots[i] and self.tables.slots[i] >> ID_BITS != key:
+            i = (i + 1) & self.tables.mask
+        self.tables.slots[i] = key << ID_BITS | merge
+
+
+cdef class MergeTable(Merges):
+    """The merges of bytes to the entries of a `Vocab`.
+
+    Args:
+        listed: the merges there are, by rank, with those that do not count in this vocabulary; without it an entry is
+            what any two that spell it merge into, and its id is the rank of that.
 
     Attributes:
         n_unreachable: tokens that no merges lead to; they appear only as whole pieces.
@@ -175,18 +288,13 @@ cdef class MergeTable:
         MemoryError
     """
 
-    def __cinit__(self, Vocab vocab):
+    def __cinit__(self, Vocab vocab, Merges listed=None, size_t n_listed=0):
         cdef const VocabTables* v = &vocab.tables
         cdef uint32_t id
         cdef size_t n
-        cdef unsigned bits = 8
-        while (<size_t>1 << bits) < 2 * <size_t>v.vocab_size:
-            bits += 1
-        self.tables.mask = (<uint64_t>1 << bits) - 1
-        self.tables.shift = 64 - bits
-        self.tables.slots = <uint64_t*>calloc(<size_t>1 << bits, sizeof(uint64_t))
+        self.make_room(v.vocab_size)
         self.tables.byte_pairs = <uint32_t*>malloc(65536 * sizeof(uint32_t))
-        if self.tables.slots == NULL or self.tables.byte_pairs == NULL:
+        if self.tables.byte_pairs == NULL:
             raise MemoryError
         memset(self.tables.byte_ids, 0xFF, sizeof(self.tables.byte_ids))
         memset(self.tables.byte_pairs, 0xFF, 65536 * sizeof(uint32_t))
@@ -197,19 +305,23 @@ cdef class MergeTable:
         for id in range(256):
             if self.tables.byte_ids[id] == TW_NO_ID:
                 raise ArtifactError("MISSING_BYTE", f"the byte 0x{id:02x} is no token, so not every text can be encoded")
-        self.build(v)
+        if listed is None:
+            self.build(v, NULL)
+            return
+        self.tables.results = <uint32_t*>malloc((n_listed + 1) * sizeof(uint32_t))
+        if self.tables.results == NULL:
+            raise MemoryError
+        memset(self.tables.results, 0xFF, n_listed * sizeof(uint32_t))
+        self.build(v, &listed.tables)
+        self.number_by_id(n_listed)
 
-    def __dealloc__(self):
-        free(self.tables.slots)
-        free(self.tables.byte_pairs)
-
-    cdef int build(self, const VocabTables* v) except -1:
+    cdef int build(self, const VocabTables* v, const MergeTables* listed) except -1:
         cdef MergeTables* m = &self.tables
         cdef MergeScratch scratch
         cdef uint32_t* order = <uint32_t*>malloc((v.vocab_size + 1) * sizeof(uint32_t))
         cdef uint32_t* place = <uint32_t*>calloc(v.max_token_bytes + 2, sizeof(uint32_t))
         cdef uint32_t* out = <uint32_t*>malloc((v.max_token_bytes + 1) * sizeof(uint32_t))
-        cdef uint32_t id, i, n_tokens = 0
+        cdef uint32_t id, i, merge, n_tokens = 0
         cdef size_t n
         cdef Py_ssize_t n_out
         cdef const uint8_t* p
@@ -234,16 +346,21 @@ cdef class MergeTable:
                     id = order[i]
                     p = v.blob + v.starts[id]
                     n = v.starts[id + 1] - v.starts[id]
-                    n_out = merge_short(m, p, n, out) if n <= SHORT_BYTES else merge_long(m, &scratch, p, n, out)
+                    n_out = merge_short(m, p, n, out) if n <= SHORT_SYMBOLS else merge_long(m, &scratch, p, n, out)
                     if n_out < 0:
                         failed = True
                         break
+                    merge = TW_NO_ID
                     if n_out == 2:
-                        self.insert(out[0], out[1], id)
-                        if n == 2:
-                            m.byte_pairs[<uint32_t>p[0] << 8 | p[1]] = id
-                    else:
+                        merge = id if listed == NULL else merged(listed, out[0], out[1])
+                    if merge == TW_NO_ID:
                         self.n_unreachable += 1
+                        continue
+                    self.insert(out[0], out[1], merge)
+                    if listed != NULL:
+                        m.results[merge] = id
+                    if n == 2:
+                        m.byte_pairs[<uint32_t>p[0] << 8 | p[1]] = merge
         free(order)
         free(place)
         free(out)
@@ -252,9 +369,65 @@ cdef class MergeTable:
             raise MemoryError
         return 0
 
-    cdef void insert(self, uint32_t left, uint32_t right, uint32_t id) noexcept nogil:
-        cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
-        cdef uint64_t i = (key * TW_K1) >> self.tables.shift
-        while self.tables.slots[i]:
-            i = (i + 1) & self.tables.mask
-        self.tables.slots[i] = key << ID_BITS | id
+    cdef void number_by_id(self, size_t n_merges) noexcept nogil:
+        """Where ids rise as ranks do, let an id be the number of its merge, so that nothing is looked up."""
+        cdef MergeTables* m = &self.tables
+        cdef size_t i
+        cdef uint32_t last = 0, n_unordered = 0
+        for i in range(n_merges):
+            if m.results[i] != TW_NO_ID:
+                n_unordered += m.results[i] < last
+                last = m.results[i]
+        if n_unordered:
+            return
+        for i in range(m.mask + 1):
+            if m.slots[i]:
+                m.slots[i] = (m.slots[i] >> ID_BITS << ID_BITS) | m.results[m.slots[i] & (ID_LIMIT - 1)]
+        for i in range(65536):
+            if m.byte_pairs[i] != TW_NO_ID:
+                m.byte_pairs[i] = m.results[m.byte_pairs[i]]
+        free(m.results)
+        m.results = NULL
+
+
+def merge(list symbols not None, list merges not None):
+    """What symbols become: the cores above for whoever wants to look at them alone.
+
+    Args:
+        symbols: the id and the size of each.
+        merges: pairs of ids to (rank, result), as ((left, right), (rank, result)); equal ranks are equal.
+
+    Returns:
+        The symbols that are left.
+
+    Raises:
+        MemoryError
+    """
+    cdef Merges table = Merges()
+    cdef MergeTables* m = &table.tables
+    cdef MergeScratch scratch
+    cdef size_t i, n = len(symbols), n_merges = len(merges)
+    cdef list left = []
+    table.make_room(n_merges)
+    m.results = <uint32_t*>malloc((n_merges + 1) * sizeof(uint32_t))
+    m.ranks = <uint32_t*>malloc((n_merges + 1) * sizeof(uint32_t))
+    if m.results == NULL or m.ranks == NULL:
+        raise MemoryError
+    for i, (pair, (rank, result)) in enumerate(merges):
+        table.insert(pair[0], pair[1], i)
+        m.ranks[i] = rank
+        m.results[i] = result
+    memset(&scratch, 0, sizeof(scratch))
+    if not reserve_symbols(&scratch, n):
+        raise MemoryError
+    for i, (id, n_bytes) in enumerate(symbols):
+        scratch.symbols[i].id = id
+        scratch.symbols[i].n_bytes = n_bytes
+    if n:
+        merge_symbols(m, &scratch, n)
+    i = 0
+    while i < n:
+        left.append((scratch.symbols[i].id, scratch.symbols[i].n_bytes))
+        i = scratch.symbols[i].next
+    free_merge_scratch(&scratch)
+    return left

@@ -13,7 +13,7 @@ The cache belongs to one running call at a time and is bounded: 1 MiB a scratch.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tokenwire_core.bpe cimport SHORT_BYTES, merge_long, merge_short
+from tokenwire_core.bpe cimport SHORT_SYMBOLS, merge_long, merge_short
 from tokenwire_core.scratch cimport CACHE_BITS, reserve_tokens
 from tokenwire_core.vocab cimport (
     COUNT_SHIFT,
@@ -62,7 +62,7 @@ cdef Py_ssize_t encode_long(
     out[0] = find_long(v, p, n)
     if out[0] != TW_NO_ID:
         return 1
-    if n <= SHORT_BYTES:
+    if n <= SHORT_SYMBOLS:
         return <Py_ssize_t>merge_short(m, p, n, out)
     return merge_long(m, &s.merge, p, n, out)
 
@@ -108,3 +108,13 @@ cdef bint encode_pieces(
         if s.keep:
             out += n_ids
     return True
+
+
+cdef void place_tokens(const VocabTables* v, Scratch* s, size_t first, size_t start) noexcept nogil:
+    cdef uint32_t* starts = <uint32_t*>s.starts.p
+    cdef uint32_t* ends = <uint32_t*>s.ends.p
+    cdef size_t i, at = start
+    for i in range(first, s.n_ids):
+        starts[i] = <uint32_t>at
+        at += v.starts[s.ids[i] + 1] - v.starts[s.ids[i]]
+        ends[i] = <uint32_t>at

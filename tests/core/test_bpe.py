@@ -6,6 +6,7 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenwire_core.bpe import merge
 
 from tests.core.made_up import encoder
 
@@ -81,3 +82,51 @@ def test_repetition_merges_the_same_by_scan_and_by_heap(unit: str, times: int) -
     tokens = [b"ab", b"ba", b"aa", b"abab", b"aaa", b"bb", b"abaa", b"aaaa"]
     text = (unit * times)[:600]
     assert encoder(tokens).encode(text).ids == by_definition(tokens, text.encode())
+
+
+small_ids = st.integers(0, 7)
+JOINS_WITH_NOTHING = 1 << 31
+
+
+def joined_by_definition(
+    symbols: list[tuple[int, int]], merges: dict[tuple[int, int], tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Join the two neighbours of lowest rank, the leftmost of equals, until there are none."""
+    symbols = list(symbols)
+    while True:
+        found = [
+            (*merges[left, right], i)
+            for i, ((left, _), (right, _)) in enumerate(itertools.pairwise(symbols))
+            if (left, right) in merges
+        ]
+        if not found:
+            return symbols
+        _, result, i = min(found, key=lambda candidate: (candidate[0], candidate[2]))
+        symbols[i : i + 2] = [(result, symbols[i][1] + symbols[i + 1][1])]
+
+
+@given(
+    symbols=st.lists(
+        st.tuples(
+            st.one_of(small_ids, st.sampled_from([JOINS_WITH_NOTHING | 1, 0xFFFFFFFF])), st.integers(1, 9)
+        ),
+        max_size=70,
+    ),
+    merges=st.dictionaries(
+        st.tuples(small_ids, small_ids), st.tuples(st.integers(0, 5), small_ids), max_size=30
+    ),
+)
+def test_symbols_merge_by_definition(
+    symbols: list[tuple[int, int]], merges: dict[tuple[int, int], tuple[int, int]]
+) -> None:
+    """Symbols of any size, merges of equal ranks and equal results, and symbols that join with nothing."""
+    assert merge(symbols, list(merges.items())) == joined_by_definition(symbols, merges)
+
+
+@given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 200))
+def test_highest_numbers(left: int, right: int, n: int) -> None:
+    """The highest ids there can be merge like others, and symbols past them are none of them."""
+    top = (1 << 21) - 1
+    symbols = [(top - left, 1), (top - right, 1), (0xFFFFFFFF, 1), (top, 1)] * n
+    merges = {(top - left, top - right): (0, top), (top, top): (1, 0)}
+    assert merge(symbols, list(merges.items())) == joined_by_definition(symbols, merges)
