@@ -1,8 +1,8 @@
 """A tokenizer's stages in the field's words, a line each: what a person reads off before trusting it.
 
 The names are those of the `tokenizers` library for a tokenizer.json and a rank file, and SentencePiece's own for its
-models. A line has all settings of its stage, as `Split(pattern=/\\s+/, behavior="Isolated", invert=false)`. What is long
-is cut and told apart by its size and the start of its sha256, so stages with equal lines do the same.
+models. A line has all settings of its stage, as `Split(pattern=/\\s+/, behavior="Isolated", invert=false)`. What is
+long is cut and told apart by its size and the start of its sha256, so stages with equal lines do the same.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _settings(stage: object) -> dict[str, object]:
     return {field.name: getattr(stage, field.name) for field in dataclasses.fields(stage)}
 
 
-def _line(name: str, settings: dict[str, object]) -> str:
+def _line(name: str, settings: Mapping[str, object]) -> str:
     shown = ", ".join(f"{key}={_value(value)}" for key, value in settings.items())
     return f"{name}({shown})" if shown else name
 
@@ -205,7 +205,7 @@ def _text(text: str) -> str:
 
 
 def _regex(pattern: str) -> str:
-    """A regular expression between slashes. What does not print is written as its escape, which means the same there."""
+    """A regular expression between slashes. What does not print is its escape, which means the same there."""
     return f"/{_cut(''.join(map(_printable, pattern[: MAX_SHOWN + 1])), pattern)}/"
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerConfig:
     """Spellings of tokens by their part, and the most ids the model takes; None where the file says nothing.
 
-    It decides no ids.
+    `chat_templates` are (name, template), that of a file with a single one under the name `default`. They are kept as
+    they are: nothing here runs them. No member decides any ids.
     """
 
     bos_token: str | None = None
@@ -17,3 +18,4 @@ class TokenizerConfig:
     unk_token: str | None = None
     pad_token: str | None = None
     model_max_length: int | None = None
+    chat_templates: tuple[tuple[str, str], ...] = field(default=(), repr=False)

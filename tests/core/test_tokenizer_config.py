@@ -6,9 +6,14 @@ import json
 
 import pytest
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.tokenizer_config_json import MAX_CONFIG_BYTES, read_tokenizer_config
+from tokenwire_core.formats.tokenizer_config_json import (
+    MAX_CHAT_TEMPLATES,
+    MAX_CONFIG_BYTES,
+    read_tokenizer_config,
+)
 from tokenwire_core.tokenizer_config import TokenizerConfig
 
+TWICE = b'{"name": "x", "template": "y"}'
 ADDED = {"__type": "AddedToken", "content": "</s>", "lstrip": False, "normalized": True}
 
 
@@ -32,6 +37,15 @@ def test_all_members() -> None:
         "",
     ]
     assert config.model_max_length == 4096
+    assert config.chat_templates == (("default", "{% for message in messages %}"),)
+
+
+def test_named_chat_templates() -> None:
+    """Several templates are kept by name, in order, however long."""
+    long = "x" * 100_000
+    content = {"chat_template": [{"name": "tool_use", "template": long}, {"name": "default", "template": ""}]}
+    config = read_tokenizer_config(json.dumps(content).encode())
+    assert config.chat_templates == (("tool_use", long), ("default", ""))
 
 
 def test_no_members() -> None:
@@ -70,6 +84,20 @@ def test_lengths(spelled: str, length: int | None) -> None:
         ("BAD_VALUE", "tokenizer_config.model_max_length", b'{"model_max_length": 0}'),
         ("BAD_VALUE", "tokenizer_config.model_max_length", b'{"model_max_length": true}'),
         ("BAD_VALUE", "tokenizer_config.model_max_length", b'{"model_max_length": "512"}'),
+        ("BAD_VALUE", "tokenizer_config.chat_template", b'{"chat_template": 5}'),
+        ("BAD_VALUE", "tokenizer_config.chat_template", rb'{"chat_template": "\ud800"}'),
+        ("BAD_VALUE", "tokenizer_config.chat_template[0]", b'{"chat_template": ["x"]}'),
+        ("MISSING_KEY", "tokenizer_config.chat_template[0]", b'{"chat_template": [{"name": "x"}]}'),
+        (
+            "BAD_VALUE",
+            "tokenizer_config.chat_template",
+            b'{"chat_template": [' + TWICE + b"," + TWICE + b"]}",
+        ),
+        (
+            "BAD_VALUE",
+            "tokenizer_config.chat_template",
+            b'{"chat_template": [' + b",".join([b"{}"] * (MAX_CHAT_TEMPLATES + 1)) + b"]}",
+        ),
         ("TOO_LARGE", "tokenizer_config", b" " * (MAX_CONFIG_BYTES + 1)),
     ],
 )

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import MAX_INTEGER, Fields, bad_value
+from tokenwire_core.formats.fields import MAX_INTEGER, Fields, bad_value, utf8_size
 from tokenwire_core.formats.strict_json import read_json
 from tokenwire_core.tokenizer_config import TokenizerConfig
 
 MAX_CONFIG_BYTES: Final = 1 << 24
+MAX_CHAT_TEMPLATES: Final = 64
 
 
 def read_tokenizer_config(data: bytes) -> TokenizerConfig:
@@ -35,6 +36,7 @@ def read_tokenizer_config(data: bytes) -> TokenizerConfig:
         unk_token=_read_token(fields, "unk_token"),
         pad_token=_read_token(fields, "pad_token"),
         model_max_length=_read_length(fields),
+        chat_templates=_read_chat_templates(fields),
     )
 
 
@@ -53,3 +55,28 @@ def _read_length(fields: Fields) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 1:
         raise bad_value(fields.at("model_max_length"), "a number from 1 is wanted")
     return int(value) if value <= MAX_INTEGER else None
+
+
+def _read_chat_templates(fields: Fields) -> tuple[tuple[str, str], ...]:
+    """One template as a string, or several as objects with a `name`; their text is as long as it may be in the file."""
+    value, path = fields.take("chat_template", None), fields.at("chat_template")
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        utf8_size(value, path)
+        return (("default", value),)
+    if not isinstance(value, list) or len(value) > MAX_CHAT_TEMPLATES:
+        raise bad_value(
+            path, f"a string, or a list of at most {MAX_CHAT_TEMPLATES} named templates is wanted"
+        )
+    templates = []
+    for index, item in enumerate(value):
+        named = Fields(item, f"{path}[{index}]")
+        text = named.take("template")
+        if not isinstance(text, str):
+            raise bad_value(named.at("template"), "a string is wanted")
+        utf8_size(text, named.at("template"))
+        templates.append((named.text("name"), text))
+    if len(dict(templates)) != len(templates):
+        raise bad_value(path, "two templates have one name")
+    return tuple(templates)
