@@ -13,14 +13,16 @@ from tokenwire_core.errors import (
     ControlTokenError,
     IdOutOfRangeError,
     InvalidUtf8Error,
+    NormalizedTooLongError,
     PatternTooSlowError,
     TextTooLongError,
     TokenizerError,
     UnknownControlTokenError,
+    UnknownTextError,
 )
 from tokenwire_core.load import load, read_spec
 from tokenwire_core.segment import InvalidPolicy, OffsetUnit, Segment, SpecialPolicy
-from tokenwire_core.spec import TokenizerSpec
+from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec, TokenizerSpec
 
 __all__ = [
     "ArtifactError",
@@ -32,14 +34,19 @@ __all__ = [
     "IdOutOfRangeError",
     "InvalidPolicy",
     "InvalidUtf8Error",
+    "NormalizedTooLongError",
     "OffsetUnit",
     "PatternTooSlowError",
+    "PipelineSpec",
+    "RankFileSpec",
     "Segment",
+    "SentencePieceSpec",
     "SpecialPolicy",
     "TextTooLongError",
     "TokenizerError",
     "TokenizerSpec",
     "UnknownControlTokenError",
+    "UnknownTextError",
     "load",
     "read_spec",
 ]

@@ -16,3 +16,15 @@ _others = itertools.count(0x100)
 
 CHAR_OF_BYTE: Final = tuple(chr(byte if byte in _VISIBLE else next(_others)) for byte in range(256))
 BYTE_OF_CHAR: Final = {char: byte for byte, char in enumerate(CHAR_OF_BYTE)}
+
+
+def to_bytes(text: str) -> bytes:
+    """The bytes that `text` spells; its UTF-8 if a character of it is not of the alphabet.
+
+    >>> to_bytes("Ġé"), to_bytes("▁é")
+    (b' \xe9', b'\xe2\x96\x81\xc3\xa9')
+    """
+    try:
+        return bytes([BYTE_OF_CHAR[char] for char in text])
+    except KeyError:
+        return text.encode()

@@ -1,17 +1,14 @@
-# The ids of one text and where they stand in it.
+# The ids of one text, or of a pair, and where they stand in it.
 from libc.stdint cimport uint32_t
 
-from tokenwire_core.vocab cimport Vocab
-
 cdef class Encoding:
-    cdef Vocab vocab
+    cdef object encoder          # what made it
     cdef bytes packed            # ids as native uint32
-    cdef object text             # what was encoded: well-formed str or bytes
-    cdef list resyncs            # (index of a token, byte it starts at) wherever the text before was left out
-    cdef bytes replaced          # the ill-formed parts that became U+FFFD, as utf8.repair gives them
+    cdef tuple inputs            # the Input of each text
+    cdef tuple layout            # what the ids are made of, see template.Layout
+    cdef tuple sizes             # how many tokens each text has
     cdef list id_list
+    cdef dict traces             # (number of the text, reference): what Encoder.trace gave
 
-    cdef bytes utf8(self)
+    cdef tuple trace(self, int text, bint reference)
     cdef int edges(self, uint32_t* starts, uint32_t* ends) except -1
-
-cdef Encoding new_encoding(Vocab vocab, const uint32_t* ids, size_t n, object text, list resyncs, bytes replaced)

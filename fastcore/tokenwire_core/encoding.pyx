@@ -1,9 +1,8 @@
-"""The ids of one text and where they stand in it.
+"""The ids of one text, or of a pair, and where they stand in it.
 
-Byte spans need no work while encoding: the bytes of byte-level tokens follow each other in the text, so they are the
-running sum of the tokens' lengths. Two things break the sum and are noted as they happen: text that a pattern does not
-match and the reference leaves out, and ill-formed bytes that were replaced. Other units are one more pass over the
-text. Everything is computed when it is asked for.
+Where tokens follow each other in the text byte for byte, places need no work while encoding: they are the running sum
+of the tokens' lengths. Elsewhere the text is encoded once more with places, when they are asked for: who wants ids
+alone pays nothing for them. Other units are one more pass over the text.
 """
 
 cimport cython
@@ -13,26 +12,24 @@ from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from tokenwire_core.reference_offsets import in_unit, trimmed
+from tokenwire_core.spec import PipelineSpec
+from tokenwire_core.template import TextRun
 
 from tokenwire_core.utf8 cimport to_sent
+from tokenwire_core.vocab cimport Vocab
+
+UNITS = ("byte", "codepoint", "utf16")
 
 
-cdef Encoding new_encoding(Vocab vocab, const uint32_t* ids, size_t n, object text, list resyncs, bytes replaced):
-    cdef Encoding e = Encoding.__new__(Encoding)
-    e.vocab = vocab
-    e.packed = PyBytes_FromStringAndSize(<const char*>ids, n * sizeof(uint32_t))
-    e.text = text
-    e.resyncs = resyncs
-    e.replaced = replaced
-    return e
-
-
-cdef list id_list(Vocab vocab, const uint32_t* ids, Py_ssize_t n):
+cdef list id_list(list integers, const uint32_t* ids, Py_ssize_t n):
     cdef list result = PyList_New(n)
     cdef Py_ssize_t i
     cdef PyObject* value
     for i in range(n):
-        value = PyList_GET_ITEM(vocab.integers, ids[i])
+        value = PyList_GET_ITEM(integers, ids[i])
         Py_INCREF(<object>value)
         PyList_SET_ITEM(result, i, <object>value)
     return result
@@ -53,6 +50,9 @@ cdef list to_list(const uint32_t* values, Py_ssize_t n):
 cdef class Encoding:
     """The ids of one text, and where they stand in it. Immutable.
 
+    Of a pair, the ids of both texts; a token's place is in the text that it comes from. Tokens of the template have an
+    empty place, where the token before them ends.
+
     Attributes:
         ids: list of n ids. Made once; do not change it.
         ids_u32: the same as a read-only memoryview of format "I".
@@ -60,12 +60,14 @@ cdef class Encoding:
 
     def __cinit__(self):
         self.packed = b""
-        self.text = b""
+        self.traces = {}
 
     @property
     def ids(self) -> list[int]:
         if self.id_list is None:
-            self.id_list = id_list(self.vocab, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self))
+            self.id_list = id_list(
+                self.encoder.engine.integers, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self)
+            )
         return self.id_list
 
     @property
@@ -74,8 +76,43 @@ cdef class Encoding:
 
     @property
     def n_bytes(self) -> int:
-        """How many bytes of UTF-8 the text has, after any replacement."""
-        return PyBytes_GET_SIZE(self.utf8())
+        """How many bytes of UTF-8 the text, or both texts have, after any replacement."""
+        return sum([len(each.utf8()) for each in self.inputs])
+
+    @property
+    def type_ids(self) -> list[int]:
+        """For each token the number that the template gives to its text or to itself; 0 without a template."""
+        cdef list result = []
+        for run in self.layout:
+            result += [run.type_id] * self._size(run)
+        return result
+
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """For each token which text it comes from, 0 or 1; None for those of the template."""
+        cdef list result = []
+        for run in self.layout:
+            result += [run.text if isinstance(run, TextRun) else None] * self._size(run)
+        return result
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for tokens that the template has put in, 0 for all others."""
+        return [int(sequence is None) for sequence in self.sequence_ids]
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """For each token the number of its piece (pre-token) in its text; None for those of the template.
+
+        Of formats without pre-tokenizer, SentencePiece models, all of a text is one piece.
+        """
+        cdef list result = []
+        for run in self.layout:
+            if isinstance(run, TextRun):
+                result += memoryview(self.trace(run.text, False)[2]).cast("I").tolist()
+            else:
+                result += [None] * len(run.ids)
+        return result
 
     def __len__(self):
         return PyBytes_GET_SIZE(self.packed) // <Py_ssize_t>sizeof(uint32_t)
@@ -90,26 +127,40 @@ cdef class Encoding:
             unit: `byte` of the UTF-8 as sent, `codepoint` or `utf16` code unit. In the last two a token covers
                 every character it touches, so spans overlap where tokens share a character. Where ill-formed bytes
                 were replaced, these two count in the repaired text.
-            reference: spans as the format's reference implementation has them; for rank files these are the same.
+            reference: spans as the format's reference implementation has them, oddities included; those of rank files
+                are the same. They refer to the text after any replacement.
 
         Raises:
             ValueError: an unknown unit.
         """
-        cdef Py_ssize_t n = len(self)
+        cdef Py_ssize_t n = len(self), first = 0, size
         cdef uint32_t* starts
-        if unit not in ("byte", "codepoint", "utf16"):
+        cdef list all_starts = [], all_ends = []
+        if unit not in UNITS:
             raise ValueError(f"unit must be byte, codepoint or utf16, not {unit!r}")
+        if reference and self.encoder.engine.tiling is None:
+            return self._reference_spans(unit)
         starts = <uint32_t*>malloc((2 * n + 1) * sizeof(uint32_t))
         if starts == NULL:
             raise MemoryError
         try:
             self.edges(starts, starts + n)
-            if unit == "byte":
-                if self.replaced:
-                    to_sent(self.replaced, starts, n)
-                    to_sent(self.replaced, starts + n, n)
-            else:
-                to_characters(self.utf8(), starts, n, 2 if unit == "utf16" else 1)
+            for run in self.layout:
+                size = self._size(run)
+                source = self.inputs[run.text if isinstance(run, TextRun) else 0]
+                if isinstance(run, TextRun):
+                    if unit == "byte":
+                        if source.replaced:
+                            to_sent(source.replaced, starts + first, size)
+                            to_sent(source.replaced, starts + n + first, size)
+                    else:
+                        to_characters(
+                            source.utf8(), starts + first, starts + n + first, size, 2 if unit == "utf16" else 1
+                        )
+                elif first:
+                    for i in range(size):
+                        starts[first + i] = starts[n + first + i] = starts[n + first - 1]
+                first += size
             return to_list(starts, n), to_list(starts + n, n)
         finally:
             free(starts)
@@ -120,71 +171,111 @@ cdef class Encoding:
 
     def partial_tokens(self) -> list[int]:
         """The indices of the tokens that begin or end inside a character."""
-        cdef Py_ssize_t n = len(self), i
-        cdef bytes utf8 = self.utf8()
-        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(utf8)
+        cdef Py_ssize_t n = len(self), i, first = 0, size
+        cdef bytes utf8
+        cdef const uint8_t* p
+        cdef list found = []
         cdef uint32_t* starts = <uint32_t*>malloc((2 * n + 1) * sizeof(uint32_t))
         if starts == NULL:
             raise MemoryError
         try:
             self.edges(starts, starts + n)
-            # bytes end in a NUL, so p[len] may be read
-            return [i for i in range(n) if (p[starts[i]] & 0xC0) == 0x80 or (p[starts[n + i]] & 0xC0) == 0x80]
+            for run in self.layout:
+                size = self._size(run)
+                if isinstance(run, TextRun):
+                    utf8 = self.inputs[run.text].utf8()
+                    p = <const uint8_t*>PyBytes_AS_STRING(utf8)
+                    for i in range(first, first + size):
+                        # bytes end in a NUL, so p[len] may be read
+                        if (p[starts[i]] & 0xC0) == 0x80 or (p[starts[n + i]] & 0xC0) == 0x80:
+                            found.append(i)
+                first += size
+            return found
         finally:
             free(starts)
 
     def token_bytes(self) -> list[bytes]:
-        """The bytes of each token; not always whole characters."""
-        cdef const uint32_t* ids = <const uint32_t*>PyBytes_AS_STRING(self.packed)
-        cdef const uint32_t* at = self.vocab.tables.starts
-        cdef const char* blob = <const char*>self.vocab.tables.blob
-        cdef Py_ssize_t i
-        return [
-            PyBytes_FromStringAndSize(blob + at[ids[i]], at[ids[i] + 1] - at[ids[i]]) for i in range(len(self))
-        ]
+        """The bytes of each token: of byte-level models what it stands for, not always whole characters; of others
+        its spelling in the vocabulary."""
+        return self.encoder.token_bytes(self.ids_u32)
 
-    cdef bytes utf8(self):
-        if isinstance(self.text, str):
-            return self.text.encode()
-        return self.text
+    def _size(self, run):
+        """How many tokens a run of the layout has."""
+        return self.sizes[run.text] if isinstance(run, TextRun) else len(run.ids)
+
+    cdef tuple trace(self, int text, bint reference):
+        """Starts and ends in bytes of the text that was encoded, and piece numbers: of each the packed uint32."""
+        key = (text, reference)
+        if key not in self.traces:
+            self.traces[key] = self.encoder.trace(self.inputs[text], reference)
+        return self.traces[key]
+
+    def _reference_spans(self, unit):
+        cdef list starts = [], ends = [], ids
+        for run in self.layout:
+            if not isinstance(run, TextRun):
+                starts += [0] * len(run.ids)
+                ends += [0] * len(run.ids)
+                continue
+            ids = self.ids[len(starts) : len(starts) + self.sizes[run.text]]
+            utf8 = self.inputs[run.text].utf8()
+            packed_starts, packed_ends, _ = self.trace(run.text, True)
+            places = list(zip(memoryview(packed_starts).cast("I"), memoryview(packed_ends).cast("I")))
+            placed = in_unit(utf8, places, unit)
+            if isinstance(self.encoder.spec, PipelineSpec):
+                placed = trimmed(self.encoder.spec.pipeline, utf8, places, ids, placed)
+            starts += [start for start, _ in placed]
+            ends += [end for _, end in placed]
+        return starts, ends
 
     cdef int edges(self, uint32_t* starts, uint32_t* ends) except -1:
-        """The byte each token starts and ends at, in the text that was encoded."""
+        """The byte each token starts and ends at, in the text that was encoded; the template's are at 0."""
         cdef const uint32_t* ids = <const uint32_t*>PyBytes_AS_STRING(self.packed)
-        cdef const uint32_t* at = self.vocab.tables.starts
-        cdef Py_ssize_t n = len(self), i = 0, until
-        cdef uint32_t position = 0
-        for index, byte_start in [*(self.resyncs or ()), (n, 0)]:
-            until = index
-            while i < until:
-                starts[i] = position
-                position += at[ids[i] + 1] - at[ids[i]]
-                ends[i] = position
-                i += 1
-            position = byte_start
+        cdef const uint32_t* lengths
+        cdef Py_ssize_t i = 0, end
+        cdef uint32_t position
+        cdef Vocab vocab = self.encoder.engine.tiling
+        for run in self.layout:
+            end = i + self._size(run)
+            position = 0
+            if not isinstance(run, TextRun):
+                while i < end:
+                    starts[i] = ends[i] = 0
+                    i += 1
+            elif vocab is not None:
+                lengths = vocab.tables.starts
+                while i < end:
+                    starts[i] = position
+                    position += lengths[ids[i] + 1] - lengths[ids[i]]
+                    ends[i] = position
+                    i += 1
+            else:
+                packed_starts, packed_ends, _ = self.trace(run.text, False)
+                memcpy(starts + i, PyBytes_AS_STRING(packed_starts), (end - i) * sizeof(uint32_t))
+                memcpy(ends + i, PyBytes_AS_STRING(packed_ends), (end - i) * sizeof(uint32_t))
+                i = end
         return 0
 
 
-cdef int to_characters(bytes utf8, uint32_t* starts, Py_ssize_t n, int astral) except -1:
-    """Turn byte edges (starts, then ends) into characters touched; a four-byte character counts `astral`."""
+cdef int to_characters(bytes utf8, uint32_t* starts, uint32_t* ends, Py_ssize_t n, int astral) except -1:
+    """Turn byte edges into characters touched; a four-byte character counts `astral`."""
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(utf8)
-    cdef uint32_t* ends = starts + n
-    cdef Py_ssize_t i
-    # `before` counts the characters that begin before `position`; the last of them is `width` wide.
-    cdef uint32_t position = 0, before = 0, width = 0
-    for i in range(n):
-        while position <= starts[i]:
-            if (p[position] & 0xC0) != 0x80:
-                width = astral if p[position] >= 0xF0 else 1
-                before += width
-            position += 1
-        starts[i] = before - width
-    position = 0
-    before = 0
-    for i in range(n):
-        while position < ends[i]:
-            if (p[position] & 0xC0) != 0x80:
-                before += astral if p[position] >= 0xF0 else 1
-            position += 1
-        ends[i] = before
+    cdef Py_ssize_t n_bytes = PyBytes_GET_SIZE(utf8), i
+    cdef uint32_t at, count = 0
+    cdef uint32_t* before = <uint32_t*>malloc((n_bytes + 1) * sizeof(uint32_t))   # what begins before each byte
+    if before == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(n_bytes):
+            before[i] = count
+            if (p[i] & 0xC0) != 0x80:
+                count += astral if p[i] >= 0xF0 else 1
+        before[n_bytes] = count
+        for i in range(n):
+            at = starts[i]
+            while (p[at] & 0xC0) == 0x80:
+                at -= 1
+            starts[i] = before[at]
+            ends[i] = before[ends[i]]
+    free(before)
     return 0

@@ -96,6 +96,24 @@ class TextTooLongError(TokenizerError):
         self.limit = limit
 
 
+class NormalizedTooLongError(TokenizerError):
+    """What the tokenizer's normalizer makes of the text is out of proportion to it."""
+
+    reason = "TEXT_TOO_LONG"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "normalized, the text is over 1 MiB and more than 16 times as long as it came; send it in smaller parts"
+        )
+
+
+class UnknownTextError(TokenizerError):
+    """The text has a character that the vocabulary has not, and the model no token for unknown text."""
+
+    def __init__(self) -> None:
+        super().__init__("the text has a character that this tokenizer has no token for; leave it out")
+
+
 class PatternTooSlowError(TokenizerError):
     """Matching the tokenizer's own pattern took longer than the timeout."""
 

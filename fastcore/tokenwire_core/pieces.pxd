@@ -10,3 +10,6 @@ from tokenwire_core.vocab cimport VocabTables
 cdef bint encode_pieces(
     const VocabTables* v, const MergeTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil
+
+# The places of the tokens from the `first` on, which follow each other from `start` byte for byte.
+cdef void place_tokens(const VocabTables* v, Scratch* s, size_t first, size_t start) noexcept nogil

@@ -280,6 +280,13 @@ class WordLevelModel:
 Model = BytePairModel | UnigramModel | WordPieceModel | WordLevelModel
 
 
+def vocabulary_of(model: Model) -> Mapping[str, int]:
+    """Spelling to id of a model's entries."""
+    if isinstance(model, UnigramModel):
+        return {spelling: id for id, (spelling, _) in enumerate(model.pieces)}
+    return model.vocab
+
+
 # Post-processors: what stands around the ids of a text, or of a pair.
 
 

@@ -41,7 +41,7 @@ from itertools import pairwise
 from tokenwire_core.errors import ControlTokenError, IdOutOfRangeError, UnknownControlTokenError
 from tokenwire_core.regex_split import RegexSplitter
 from tokenwire_core.segment import SpecialPolicy
-from tokenwire_core.spec import TokenizerSpec
+from tokenwire_core.spec import RankFileSpec
 
 
 def merge(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
@@ -62,7 +62,7 @@ def merge(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
 class ReferenceEncoder:
     """The tokenizer that `spec` describes. Arguments and errors are as in `Encoder`, for well-formed str only."""
 
-    def __init__(self, spec: TokenizerSpec) -> None:
+    def __init__(self, spec: RankFileSpec) -> None:
         self.spec = spec
         self._splitter = RegexSplitter(spec.pattern)
         self._bytes_of_id = {id_: token for token, id_ in spec.ranks.items()}

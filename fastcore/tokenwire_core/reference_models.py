@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tokenwire_core import pipeline
-from tokenwire_core.errors import TokenizerError
+from tokenwire_core.errors import UnknownTextError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,6 @@ Tokenize = Callable[[str], list[Token]]
 def tokenizer_of(model: pipeline.Model) -> Tokenize:
     """The algorithm of a model, at work on its vocabulary."""
     return _MODELS[type(model)](model)
-
-
-class UnknownTextError(TokenizerError):
-    """The piece has a character that the vocabulary has not, and the model no token for unknown text."""
-
-    def __init__(self) -> None:
-        super().__init__("the text has a character that this tokenizer has no token for; leave it out")
 
 
 # Byte-pair encoding: Sennrich, Haddow, Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016).

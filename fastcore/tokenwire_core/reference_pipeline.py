@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tokenwire_core.errors import IdOutOfRangeError
-from tokenwire_core.pipeline import Pipeline, Template, TemplateText, TrimOffsets, UnigramModel
+from tokenwire_core.pipeline import Pipeline, Template, TemplateText, TrimOffsets, vocabulary_of
 from tokenwire_core.reference_added import AddedTokens
 from tokenwire_core.reference_aligned import AlignedText, Span
 from tokenwire_core.reference_decode import decode
@@ -70,7 +70,7 @@ class ReferencePipeline:
         self.pipeline = pipeline
         self._added = AddedTokens(pipeline)
         self._tokenize = tokenizer_of(pipeline.model)
-        self._contents = _texts_of_ids(pipeline) | {
+        self._contents = {id: text for text, id in vocabulary_of(pipeline.model).items()} | {
             token.id: token.content for token in pipeline.added_tokens
         }
         self._decoded_as = self._contents | {
@@ -152,12 +152,6 @@ class ReferencePipeline:
 
 def _pieces(part: AlignedText, pipeline: Pipeline) -> list[AlignedText]:
     return pre_tokenize(part, pipeline.pre_tokenizer) if part.text else []
-
-
-def _texts_of_ids(pipeline: Pipeline) -> dict[int, str]:
-    if isinstance(pipeline.model, UnigramModel):
-        return {id: text for id, (text, _) in enumerate(pipeline.model.pieces)}
-    return {id: text for text, id in pipeline.model.vocab.items()}
 
 
 class _CodePoints:

@@ -6,11 +6,15 @@ A pattern may backtrack without end, so a text has a limit of bytes and matching
 from __future__ import annotations
 
 import time
+from typing import Final
 
 import regex
 
 from tokenwire_core.errors import PatternTooSlowError, TextTooLongError
 from tokenwire_core.pattern import rewrite
+
+TIMEOUT_S: Final = 1.0
+MAX_TEXT_BYTES: Final = 65536
 
 
 class RegexSplitter:
@@ -25,7 +29,9 @@ class RegexSplitter:
         ArtifactError: BAD_PATTERN, UNSUPPORTED_PATTERN.
     """
 
-    def __init__(self, pattern: str, timeout_s: float = 1.0, max_text_bytes: int = 65536) -> None:
+    def __init__(
+        self, pattern: str, timeout_s: float = TIMEOUT_S, max_text_bytes: int = MAX_TEXT_BYTES
+    ) -> None:
         rewritten = rewrite(pattern)
         self._alphabet = rewritten.alphabet
         self._pattern = regex.compile(rewritten.pattern, regex.V0)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from tokenwire_core.formats.hf_json import read_hf_json
-from tokenwire_core.formats.hf_models import vocabulary_of
-from tokenwire_core.pipeline import BytePairModel, Pipeline
+from tokenwire_core.pipeline import BytePairModel, Pipeline, vocabulary_of
 
 from tests.core.hf_documents import parts, reference, reference_parts
 

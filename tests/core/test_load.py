@@ -19,7 +19,7 @@ def test_load_gives_the_encoder_of_the_file() -> None:
     assert (encoder.digest, encoder.vocab_size, encoder.special_tokens) == (spec.digest, 301, {"<x>": 300})
 
 
-@pytest.mark.parametrize("name", ["hf_json", "sentencepiece", "gguf", ""])
+@pytest.mark.parametrize("name", ["gguf", "HF_JSON", ""])
 def test_a_format_that_is_not_read_is_refused(name: str) -> None:
     """No format is guessed."""
     with pytest.raises(ArtifactError) as caught:

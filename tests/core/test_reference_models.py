@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenwire_core.errors import UnknownTextError
 from tokenwire_core.pipeline import UnigramModel
-from tokenwire_core.reference_models import UnknownTextError, tokenizer_of
+from tokenwire_core.reference_models import tokenizer_of
 
 from tests.core.hf_documents import BPE
 from tests.core.hf_twins import Twins

@@ -26,12 +26,12 @@ from typing import Final
 
 from tokenwire_core.errors import ArtifactError
 from tokenwire_core.formats.fields import Fields, array, json_type
-from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES, read_model, vocabulary_of
+from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES, read_model
 from tokenwire_core.formats.hf_post_processor import read_post_processor
 from tokenwire_core.formats.hf_stages import read_decoder, read_normalizer, read_pre_tokenizer
 from tokenwire_core.formats.strict_json import read_json
 from tokenwire_core.formats.tokenizer_config_json import read_tokenizer_config
-from tokenwire_core.pipeline import AddedToken, Pipeline
+from tokenwire_core.pipeline import AddedToken, Pipeline, vocabulary_of
 from tokenwire_core.spec import MAX_VOCAB_SIZE
 
 VERSION: Final = "1.0"

@@ -8,7 +8,7 @@ Cost: 1 microsecond an entry, 1.5 a merge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 from tokenwire_core.errors import ArtifactError
@@ -34,13 +34,6 @@ def read_model(value: object) -> Model:
     model = _MODELS[kind](fields)
     fields.finish()
     return model
-
-
-def vocabulary_of(model: Model) -> Mapping[str, int]:
-    """Spelling to id of a model's entries."""
-    if isinstance(model, UnigramModel):
-        return {spelling: id for id, (spelling, _) in enumerate(model.pieces)}
-    return model.vocab
 
 
 def _kind_by_members(fields: Fields) -> str:

@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.spec import MAX_VOCAB_SIZE, TokenizerSpec
+from tokenwire_core.spec import MAX_VOCAB_SIZE, RankFileSpec
 
 MAX_TOKEN_BYTES: Final = 1024
 MAX_LINE_BYTES: Final = 2048
@@ -33,7 +33,7 @@ def read_tiktoken_ranks(
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     control_tokens: Iterable[str] | None = None,
-) -> TokenizerSpec:
+) -> RankFileSpec:
     """The tokenizer of a rank file.
 
     Args:
@@ -54,14 +54,14 @@ def read_tiktoken_ranks(
                 "UNKNOWN_CONTROL_TOKEN",
                 f"a control token is none of the {len(specials)} special tokens; add its id to those",
             )
-    return TokenizerSpec(
+    return RankFileSpec(
         format="tiktoken",
-        model="byte_level_bpe",
         ranks=ranks,
         pattern=pattern,
         special_tokens=specials,
         control_tokens=tuple(specials),
         files=(hashlib.sha256(data).hexdigest(),),
+        chosen_control_tokens=(),
     )
 
 

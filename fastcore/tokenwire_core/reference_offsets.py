@@ -1,0 +1,83 @@
+"""Offsets as the reference implementations report them, from the places that encoding with them as the rule gives.
+
+The `tokenizers` library counts in bytes inside and hands out code points; its way to convert, and to leave blanks out
+of spans (`TrimOffsets`), have corners of their own, which are kept. Cost: linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tokenwire_core.pipeline import Pipeline, TrimOffsets, vocabulary_of
+from tokenwire_core.reference_unicode import BLANKS
+
+Span = tuple[int, int]
+
+
+def in_unit(utf8: bytes, spans: Sequence[Span], unit: str) -> list[Span]:
+    """Spans in bytes of a text, in `unit`: `byte`, `codepoint` or `utf16`.
+
+    The library knows no code point for the end of the text, and takes one more than the last byte's; a span that
+    begins there, or outside, it leaves in bytes.
+    """
+    if unit == "byte":
+        return list(spans)
+    of_byte: list[int] = []
+    at = 0
+    for char in utf8.decode():
+        of_byte += [at] * len(char.encode())
+        at += 2 if unit == "utf16" and char > "\uffff" else 1
+    n_bytes = len(of_byte)
+    converted = []
+    for start, end in spans:
+        if start >= n_bytes:
+            converted.append((start, end))
+        elif end < n_bytes:
+            converted.append((of_byte[start], of_byte[end]))
+        else:
+            converted.append((of_byte[start], at if end - 1 < n_bytes else of_byte[start] + 2))
+    return converted
+
+
+def trimmed(
+    pipeline: Pipeline, utf8: bytes, places: Sequence[Span], ids: Sequence[int], spans: list[Span]
+) -> list[Span]:
+    """`spans` without the blanks that the tokens begin and end with, where the post-processor says so.
+
+    Args:
+        places: the spans in bytes of the text.
+    """
+    for stage in pipeline.post_processor:
+        if isinstance(stage, TrimOffsets):
+            added = {token.id for token in pipeline.added_tokens}
+            spellings = {id: text for text, id in vocabulary_of(pipeline.model).items() if id not in added}
+            n_blanks = [
+                _n_blanks(spellings[id] if id in spellings else utf8[start:end].decode(errors="replace"))
+                for id, (start, end) in zip(ids, places, strict=True)
+            ]
+            spans = [
+                _trimmed(number, span, blanks, stage)
+                for number, (span, blanks) in enumerate(zip(spans, n_blanks, strict=True))
+            ]
+    return spans
+
+
+def _trimmed(number: int, span: Span, n_blanks: Span, stage: TrimOffsets) -> Span:
+    """A single blank before the first stays, since it may be the one that was put before the text."""
+    start, end = span
+    n_leading, n_trailing = n_blanks
+    is_first = number == 0 or start == 0
+    if n_leading and not (is_first and stage.add_prefix_space and n_leading == 1):
+        start = min(start + n_leading, end)
+    if n_trailing and end >= n_trailing:
+        end = max(end - n_trailing, start)
+    return start, end
+
+
+def _n_blanks(text: str) -> Span:
+    """How many blanks a spelling begins and ends with, also in the byte alphabet."""
+    leading, trailing = (
+        next((at for at, char in enumerate(chars) if char != "Ġ" and char not in BLANKS), len(text))
+        for chars in (text, text[::-1])
+    )
+    return leading, trailing
