@@ -4,7 +4,13 @@ The models are in `byte_bpe`, `char_bpe`, `unigram` and `wordpiece`; each is one
 token's place is in bytes of the piece, as the reference implementation has it.
 """
 
-from tokenwire_core.scratch cimport DONE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint32_t
+
+from tokenwire_core.errors import TokenizerError, UnknownTextError
+
+from tokenwire_core.scratch cimport DONE, NO_MEMORY, UNKNOWN_TEXT, Scratch, free_scratch, new_scratch
+from tokenwire_core.split cimport TEXT_PADDING
 
 
 cdef class Model:
@@ -12,3 +18,38 @@ cdef class Model:
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
         return DONE
+
+    def tokens(self, str piece not None, bint places=True) -> list[tuple[int, int, int]]:
+        """The tokens of one piece, alone: (id, byte_start, byte_end) of each; without places (id, 0, 0).
+
+        Raises:
+            UnknownTextError, MemoryError
+        """
+        cdef Scratch* s = new_scratch()
+        cdef bytes text = piece.encode()
+        cdef size_t n = PyBytes_GET_SIZE(text), i
+        cdef const uint8_t* p
+        cdef int status = DONE
+        if s == NULL:
+            raise MemoryError
+        try:
+            text += bytes(TEXT_PADDING)
+            p = <const uint8_t*>PyBytes_AS_STRING(text)
+            s.keep = True
+            s.tracing = places
+            if n:
+                with nogil:
+                    status = self.encode(s, p, n)
+            if status == UNKNOWN_TEXT:
+                raise UnknownTextError
+            if status == NO_MEMORY:
+                raise MemoryError
+            if status != DONE:
+                raise TokenizerError(f"a model ended with status {status}")
+            if not places:
+                return [(s.ids[i], 0, 0) for i in range(s.n_ids)]
+            return [
+                (s.ids[i], (<uint32_t*>s.starts.p)[i], (<uint32_t*>s.ends.p)[i]) for i in range(s.n_ids)
+            ]
+        finally:
+            free_scratch(s)

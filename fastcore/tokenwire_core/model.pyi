@@ -1,0 +1,7 @@
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Model:
+    """A model of some family, at work on pieces."""
+
+    def tokens(self, piece: str, places: bool = True) -> list[tuple[int, int, int]]: ...
