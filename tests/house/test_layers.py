@@ -23,7 +23,7 @@ LAYERS = {
             *("byte_alphabet", "errors", "pipeline", "reference_aligned", "reference_tables", "segment"),
             *("tokenizer_config", "unicode_class", "unicode_ranges"),
         },
-        {"charset", "charsmap", "reference_models", "sentencepiece_spec", "spec", "split_scalar", "vocab"},
+        {"charset", "charsmap", "reference_models", "sentencepiece_spec", "spec", "split_scalar", "trie", "vocab"},
         {"alphabet", "reference_unicode", "split_mask"},
         {"bpe", "decode", "describe", "formats", "pattern", "scripts", "special", "split", "utf8"},
         {
