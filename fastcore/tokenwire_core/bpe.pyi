@@ -4,7 +4,7 @@ from typing_extensions import disjoint_base
 
 from tokenwire_core.vocab import Vocab
 
-Pair = tuple[int, int]
+_Pair = tuple[int, int]
 
 @disjoint_base
 class Merges:
@@ -18,4 +18,4 @@ class MergeTable(Merges):
     @property
     def n_unreachable(self) -> int: ...
 
-def merge(symbols: list[Pair], merges: list[tuple[Pair, Pair]]) -> list[Pair]: ...
+def merge(symbols: list[_Pair], merges: list[tuple[_Pair, _Pair]]) -> list[_Pair]: ...

@@ -19,7 +19,7 @@ cdef enum:
     ID_MASK = 0x0FFFFFFF
     PRESENT = 1              # flags: the id has bytes
     CONTROL = 2              # flags: the id is a control token
-
+    HIDDEN = 4               # flags: no text finds the id by its bytes
 
 
 # 32 bytes, two to a cache line. key_hi == 0 marks an empty slot.
@@ -33,7 +33,7 @@ cdef struct VocabTables:
     uint32_t max_token_bytes # longest ordinary token
     const uint8_t* blob      # bytes of all tokens, readable 16 bytes past the end
     const uint32_t* starts   # vocab_size + 1 positions in blob
-    const uint8_t* flags     # PRESENT | CONTROL, per id
+    const uint8_t* flags     # PRESENT | CONTROL | HIDDEN, per id
     WordSlot* words          # ordinary tokens of at most WORD_BYTES bytes, open addressing
     uint32_t words_mask
     unsigned words_shift
@@ -70,4 +70,6 @@ cdef class Vocab:
     cdef VocabTables tables
     cdef list integers           # the ids as Python ints, so that a list of ids makes none
     cdef int lay_out(self, list entries, bytes flags) except -1
+    # Make the hash tables, of ids whose flags are PRESENT alone.
+    cdef int index(self) except -1
     cdef void fill(self) noexcept

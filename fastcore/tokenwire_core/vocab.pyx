@@ -16,7 +16,6 @@ from libc.string cimport memcmp, memcpy
 from tokenwire_core.errors import ArtifactError
 
 
-
 cdef uint64_t long_hash(const uint8_t* p, size_t n) noexcept nogil:
     cdef uint64_t h = n * TW_K2
     cdef uint64_t last = 0
@@ -54,18 +53,19 @@ cdef unsigned table_bits(size_t n) noexcept nogil:
 cdef class Vocab:
     """Tables over the ordinary tokens of `ranks` (bytes to id) and the `special_tokens` (spelling to id).
 
-    Special tokens have bytes (their spelling) but are in no hash table: no text finds them.
+    Special tokens have bytes (their spelling) but are in no hash table: no text finds them. The same goes for `hidden`
+    (id to bytes), of which `control_ids` are control tokens as the special ones are.
 
     Raises:
         ArtifactError: TOO_MANY_TOKENS when an id is 2**21 or more.
         MemoryError
     """
 
-    def __cinit__(self, ranks, special_tokens):
-        cdef uint32_t id, n_words = 0, n_longs = 0
-        cdef size_t size = 1, n_bytes
-        cdef unsigned bits
-        size = max(max(ranks.values(), default=0), max(special_tokens.values(), default=0)) + 1
+    def __cinit__(self, ranks, special_tokens, hidden=None, control_ids=frozenset()):
+        cdef uint32_t id
+        cdef size_t size
+        hidden = {} if hidden is None else hidden
+        size = max(*(max(ids, default=0) for ids in (ranks.values(), special_tokens.values(), hidden))) + 1
         if size > <size_t>1 << ID_BITS:
             raise ArtifactError("TOO_MANY_TOKENS", f"the highest id is {size - 1}, the limit is {(1 << ID_BITS) - 1}")
         self.integers = list(range(size))
@@ -75,27 +75,15 @@ cdef class Vocab:
         for token, id in ranks.items():
             entries[id] = token
             flag[id] = PRESENT
-            n_bytes = PyBytes_GET_SIZE(token)
-            self.tables.max_token_bytes = max(self.tables.max_token_bytes, <uint32_t>n_bytes)
-            if 0 < n_bytes <= WORD_BYTES:
-                n_words += 1
-            elif n_bytes:
-                n_longs += 1
+            self.tables.max_token_bytes = max(self.tables.max_token_bytes, <uint32_t>PyBytes_GET_SIZE(token))
         for spelling, id in special_tokens.items():
             entries[id] = spelling.encode()
             flag[id] = PRESENT | CONTROL
+        for id, token in hidden.items():
+            entries[id] = token
+            flag[id] = PRESENT | (CONTROL if id in control_ids else HIDDEN)
         self.lay_out(entries, flags)
-        bits = table_bits(n_words)
-        self.tables.words_shift = 64 - bits
-        self.tables.words_mask = (<uint32_t>1 << bits) - 1
-        self.tables.words = <WordSlot*>calloc(<size_t>1 << bits, sizeof(WordSlot))
-        bits = table_bits(n_longs)
-        self.tables.longs_shift = 64 - bits
-        self.tables.longs_mask = (<uint32_t>1 << bits) - 1
-        self.tables.longs = <uint32_t*>calloc(<size_t>1 << bits, sizeof(uint32_t))
-        if self.tables.words == NULL or self.tables.longs == NULL:
-            raise MemoryError
-        self.fill()
+        self.index()
 
     def __dealloc__(self):
         free(<void*>self.tables.blob)
@@ -123,6 +111,33 @@ cdef class Vocab:
             if entries[i] is not None:
                 position += PyBytes_GET_SIZE(entries[i])
         starts[size] = <uint32_t>position
+        return 0
+
+    cdef int index(self) except -1:
+        cdef VocabTables* t = &self.tables
+        cdef uint32_t id, n_words = 0, n_longs = 0
+        cdef size_t n
+        cdef unsigned bits
+        free(t.words)
+        free(t.longs)
+        t.words = NULL
+        t.longs = NULL
+        for id in range(t.vocab_size):
+            n = t.starts[id + 1] - t.starts[id]
+            if t.flags[id] == PRESENT and n:
+                n_words += n <= WORD_BYTES
+                n_longs += n > WORD_BYTES
+        bits = table_bits(n_words)
+        t.words_shift = 64 - bits
+        t.words_mask = (<uint32_t>1 << bits) - 1
+        t.words = <WordSlot*>calloc(<size_t>1 << bits, sizeof(WordSlot))
+        bits = table_bits(n_longs)
+        t.longs_shift = 64 - bits
+        t.longs_mask = (<uint32_t>1 << bits) - 1
+        t.longs = <uint32_t*>calloc(<size_t>1 << bits, sizeof(uint32_t))
+        if t.words == NULL or t.longs == NULL:
+            raise MemoryError
+        self.fill()
         return 0
 
     cdef void fill(self) noexcept:

@@ -31,7 +31,7 @@ LAYERS = {
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
             *("template", "text_input"),
         },
-        {"encoding", "engine", "reference_decode", "reference_normalize"},
+        {"byte_bpe", "char_bpe", "encoding", "engine", "reference_decode", "reference_normalize"},
         {"rank_engine", "reference_added", "reference_pretokenize"},
         {"reference", "reference_pipeline", "reference_sentencepiece", "truncate"},
         {"encoder"},
