@@ -25,11 +25,24 @@ class BadGoldenError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A text and its ids; with `special`, control tokens spelled in it are allowed, else they are text."""
+    """A text with what was asked of it, and the ids it has.
+
+    Attributes:
+        text, ids: the text, and the second one of a pair in `pair`.
+        special: control tokens spelled in it are allowed, else they are text.
+        add_special: with the tokens of the template.
+        decoded: the text of the ids; None: `text` itself.
+        is_own: the reference library makes control tokens of a text that should be text, or none where they are
+            allowed. The ids are this project's own, which its tests and not the library vouch for.
+    """
 
     text: str
     ids: tuple[int, ...]
     special: bool = False
+    add_special: bool = False
+    pair: str | None = None
+    decoded: str | None = None
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +61,7 @@ def read(data: bytes) -> Golden:
             raise BadGoldenError(f"golden_version is not {GOLDEN_VERSION}")
         vectors = tuple(_vector(entry) for entry in document["vectors"])
         made_by = document["made_by"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadGoldenError(f"the golden vectors cannot be read: {type(error).__name__}") from None
     if not isinstance(made_by, str) or not vectors:
         raise BadGoldenError("the golden vectors lack `made_by`, or there are none")
@@ -57,10 +70,7 @@ def read(data: bytes) -> Golden:
 
 def to_json(golden: Golden) -> bytes:
     """The file: one vector a line, so that a changed one shows as one line of a diff."""
-    lines = [
-        json.dumps({"text": item.text, "ids": item.ids} | ({"special": True} if item.special else {}))
-        for item in golden.vectors
-    ]
+    lines = [json.dumps(_entry(item)) for item in golden.vectors]
     head = f'{{"golden_version": {GOLDEN_VERSION}, "made_by": {json.dumps(golden.made_by)}, "vectors": [\n'
     return (head + ",\n".join(lines) + "\n]}\n").encode()
 
@@ -68,7 +78,7 @@ def to_json(golden: Golden) -> bytes:
 def changed(golden: Golden, encoder: Encoder) -> tuple[list[int], str]:
     """The indices of the vectors that `encoder` answers otherwise, and the sha256 of all ids it gives.
 
-    A vector holds if its ids are those of encode, their number is that of count, and decoding them gives the text.
+    A vector holds if its ids are those of encode, their number is that of count, and their text is the one it says.
     """
     indices, answers = [], []
     for index, item in enumerate(golden.vectors):
@@ -86,21 +96,51 @@ def ids_sha256(answers: Iterable[Sequence[int]]) -> str:
     ).hexdigest()
 
 
+def encode(encoder: Encoder, item: Vector) -> list[int]:
+    """The ids `encoder` gives for what a vector asks. Raises `TokenizerError`."""
+    return encoder.encode(
+        item.text, item.pair, special="allow" if item.special else "text", add_special=item.add_special
+    ).ids
+
+
 def _answer(encoder: Encoder, item: Vector) -> list[int]:
-    """The ids `encoder` gives for a vector's text; none that could be right where its own answers disagree."""
+    """The ids `encoder` gives for a vector; none that could be right where its own answers disagree."""
     policy: Any = "allow" if item.special else "text"
     try:
-        ids = encoder.encode(item.text, special=policy).ids
-        sound = encoder.count(item.text, special=policy) == len(ids)
-        sound = sound and encoder.decode_bytes(ids) == item.text.encode()
+        ids = encode(encoder, item)
+        if item.pair is None:
+            n_tokens = encoder.count(item.text, special=policy, add_special=item.add_special)
+        else:
+            n_tokens = len(ids)
+        decoded = encoder.decode(ids, reference=True)
     except TokenizerError:
-        sound = False
-    return ids if sound else [-1]
+        return [-1]
+    is_sound = n_tokens == len(ids) and decoded == (item.text if item.decoded is None else item.decoded)
+    return ids if is_sound else [-1]
+
+
+def _entry(item: Vector) -> dict[str, Any]:
+    entry: dict[str, Any] = {"text": item.text, "ids": item.ids}
+    for key, flag in _FLAGS.items():
+        if getattr(item, flag):
+            entry[key] = True
+    for key in ("pair", "decoded"):
+        if (text := getattr(item, key)) is not None:
+            entry[key] = text
+    return entry
+
+
+_FLAGS = {"special": "special", "add_special": "add_special", "own": "is_own"}
+"""Keys that are there where they are true, with the vector's attribute."""
 
 
 def _vector(entry: Any) -> Vector:
-    text, ids, special = entry["text"], entry["ids"], entry.get("special", False)
-    if not (isinstance(text, str) and isinstance(ids, list) and all(type(id_) is int for id_ in ids)):
+    ids = entry["ids"]
+    if not (isinstance(ids, list) and all(type(id_) is int for id_ in ids)):
         raise TypeError
-    text.encode()  # No lone surrogates.
-    return Vector(text, tuple(ids), special is True)
+    texts = {key: entry.get(key) for key in ("text", "pair", "decoded")}
+    for key, text in texts.items():
+        if text is not None or key == "text":
+            text.encode()  # A string, and without lone surrogates.
+    answered: dict[str, Any] = {flag: entry.get(key, False) is True for key, flag in _FLAGS.items()}
+    return Vector(ids=tuple(ids), **texts, **answered)

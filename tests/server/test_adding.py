@@ -19,7 +19,7 @@ from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.remote import Bounds
 from tokenwire_server.pull.store import Store
-from tokenwire_server.tools import adding, proving, reference_library
+from tokenwire_server.tools import adding, golden_texts, proving, reference_library
 from tokenwire_server.tools.adding import Added, Wish
 from tokenwire_server.tools.detect import DetectError
 
@@ -232,9 +232,13 @@ def test_a_reference_that_disagrees_leaves_nothing(tmp_path: Path, monkeypatch: 
 
     class Liar:
         name = "liar 1.0"
+        finds_control_tokens = True
 
-        def encode(self, text: str, special: bool) -> list[int]:  # noqa: ARG002  the protocol's
+        def encode(self, *_: object) -> list[int]:
             return [7]
+
+        def decode(self, *_: object) -> str:
+            return "liar"
 
     monkeypatch.setattr(reference_library, "installed", lambda *_, **__: Liar())
     assert reason(tmp_path, wish(tmp_path)) == "GOLDEN_MISMATCH"
@@ -298,19 +302,41 @@ def test_like_takes_pattern_and_special_tokens(tmp_path: Path) -> None:
     assert "did you mean 'gpt2'" in str(error)
 
 
-@pytest.mark.parametrize("data", [other_formats.tokenizer_json(), other_formats.sentencepiece_model()])
-def test_a_format_that_is_not_read_yet_is_pinned(tmp_path: Path, data: bytes) -> None:
-    """It is kept, locked and described, without a digest or vectors; serving it is still refused."""
-    added = add(tmp_path, Wish(source=source(tmp_path, data), name="other", control_tokens=("<think>",)))
-    assert added.locked.digest == ""
-    assert added.locked.golden == ""
-    assert added.n_vectors == 0
-    assert added.findings["proposed_control_tokens"] == ["<think>"]
+@pytest.mark.parametrize(
+    ("data", "library"),
+    [(other_formats.tokenizer_json(), "tokenizers"), (other_formats.sentencepiece_model(), "sentencepiece")],
+)
+@pytest.mark.parametrize("control_tokens", [(), ("<think>",)])
+def test_other_formats_are_proven_and_served(
+    tmp_path: Path, data: bytes, library: str, control_tokens: tuple[str, ...]
+) -> None:
+    """Each has golden vectors of its own library, also where tokens are made control tokens that it does not flag."""
+    wanted = Wish(source=source(tmp_path, data), name="other", control_tokens=control_tokens)
+    added = add(tmp_path, wanted)
+    assert added.locked.proven_by.startswith(f"{library} ")
+    assert added.n_vectors > len(golden_texts.TEXTS)
+    assert added.findings["proposed_control_tokens"] == ([] if control_tokens else ["<think>"])
     assert (tmp_path / added.config.file).read_bytes() == data
-    with pytest.raises(ProofError) as caught:
-        served(tmp_path)
-    assert caught.value.reason == "UNSUPPORTED_FORMAT"
+    encoder = artifacts.prove(served(tmp_path)["other"], 1 << 20)
+    assert encoder.digest == added.locked.digest
+    assert ("<think>" in encoder.control_tokens) == bool(control_tokens)
     refused(tmp_path, Wish(source=source(tmp_path, data), name="x", like="gpt2"), ConfigError)
+
+
+@pytest.mark.parametrize("data", [other_formats.tokenizer_json(), other_formats.sentencepiece_model()])
+def test_other_formats_without_their_library_are_unproven(
+    tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slow twins make the same vectors as the libraries, and prove nothing."""
+    proven = add(tmp_path, Wish(source=source(tmp_path, data), name="proven"))
+    for library in reference_library.LIBRARIES.values():
+        monkeypatch.setitem(sys.modules, library, None)
+    unproven = add(tmp_path, Wish(source=source(tmp_path, data), name="unproven"))
+    assert (unproven.locked.proven_by, unproven.locked.digest) == ("", proven.locked.digest)
+    first, second = (
+        json.loads((tmp_path / item.locked.golden).read_bytes())["vectors"] for item in (proven, unproven)
+    )
+    assert first == second
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,6 @@ def test_findings_are_one_json_object(capsys: pytest.CaptureFixture[str]) -> Non
     assert found["aliases"] == ["a", "b"]
     assert found["special_tokens"] == {"<|end|>": 300, "a=b": 301}
     assert found["vocab_size"] == 302
-    assert found["served"] is True
     assert found["proven_by"].startswith("tiktoken ")
     assert found["n_vectors"] > 100
     assert found["size_bytes"] == len(made_up.rank_file())
@@ -187,13 +186,19 @@ def test_two_ids_for_one_spelling_are_refused(capsys: pytest.CaptureFixture[str]
     assert "two ids" in capsys.readouterr().err
 
 
-def test_a_format_that_is_not_read_yet_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The output ends with what will not work, and --json has `served` false."""
+def test_other_formats_are_described(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The stages of a tokenizer.json are shown, and its unflagged chat markers proposed as control tokens."""
     (folder.parent / "tokenizer.json").write_bytes(other_formats.tokenizer_json())
     assert cli.main(["artifacts", "add", "file:../tokenizer.json", "--name", "one"]) == 0
-    assert "cannot serve the format hf_json" in capsys.readouterr().out.splitlines()[-1]
-    assert cli.main(["artifacts", "add", "file:../tokenizer.json", "--name", "two", "--json"]) == 0
-    assert printed(capsys)["served"] is False
+    output = capsys.readouterr().out
+    assert "normalizer:               NFC; Lowercase\n" in output
+    assert "Add --control" in output
+    assert "proven by tokenizers" in output.splitlines()[-1]
+    arguments = ["--name", "two", "--control", "<think>", "--json"]
+    assert cli.main(["artifacts", "add", "file:../tokenizer.json", *arguments]) == 0
+    found = printed(capsys)
+    assert found["control_tokens"] == ["<think>"]
+    assert found["proposed_control_tokens"] == []
 
 
 def test_prove_makes_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,23 +257,17 @@ def test_prove_shows_which_ids_changed(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_prove_answers_for_each_tokenizer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One that fails leaves the others alone and is exit code 1; a format that is not read fails only by name."""
+    """One that fails leaves the others alone, and is exit code 1."""
     made_up.manifest(folder, made_up.table(folder, "good"), made_up.table(folder, "bad"))
     (folder / "bad.tiktoken").write_bytes(b"tampered")
-    (folder.parent / "tokenizer.json").write_bytes(other_formats.tokenizer_json())
-    assert cli.main(["artifacts", "add", "file:../tokenizer.json", "--name", "json"]) == 0
-    capsys.readouterr()
     assert cli.main(["artifacts", "prove", "--json"]) == 1
     found = {entry["name"]: entry for entry in printed(capsys)["tokenizers"]}
     assert {name: entry["state"] for name, entry in found.items()} == {
         "good": "made",
         "bad": "failed",
-        "json": "passed over",
     }
     assert found["bad"]["reason"] == "SHA256_MISMATCH"
     assert cli.main(["artifacts", "prove", "good"]) == 0
-    assert cli.main(["artifacts", "prove", "json"]) == 1
-    assert "UNSUPPORTED_FORMAT" in capsys.readouterr().out
     assert cli.main(["artifacts", "prove", "goood"]) == 1
     assert "did you mean 'good'" in capsys.readouterr().err
 

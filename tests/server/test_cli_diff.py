@@ -223,7 +223,7 @@ def test_how_sides_are_spelled(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("side", "message"),
     [
-        ("tokenizer.json", "UNSUPPORTED_FORMAT.*reference:tokenizer.json"),
+        ("tokenizer.json", "EMPTY.*the vocabulary has no tokens"),
         ("old.tiktoken", "MISSING_PATTERN.*tokenwire.toml#NAME"),
         ("page.html", "HTML_PAGE"),
         ("other/tokenwire.toml#old", "cannot read"),

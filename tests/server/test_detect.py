@@ -15,9 +15,9 @@ import zipfile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenwire_core.formats import strict_json
 from tokenwire_server.tools import detect
 from tokenwire_server.tools.detect import DetectError
-from tokenwire_server.tools.model_proto import MalformedModelError, read_model
 
 from tests.server import made_up, other_formats
 
@@ -57,12 +57,12 @@ def tar_file() -> bytes:
 )
 def test_an_artifact_is_known_by_its_bytes(data: bytes, format: str) -> None:
     """Each format is told from its bytes alone, with any line end and blanks before it."""
-    assert detect.detect(data).format == format
+    assert detect.detect(data) == format
 
 
 def test_a_rank_file_that_is_malformed_further_down_is_still_one() -> None:
     """Only the first line decides, so that the reader can name the line that is wrong."""
-    assert detect.detect(made_up.rank_file() + b"not a line\n").format == "tiktoken"
+    assert detect.detect(made_up.rank_file() + b"not a line\n") == "tiktoken"
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,11 @@ def test_a_rank_file_that_is_malformed_further_down_is_still_one() -> None:
         (pickle.dumps({"vocab": 1}, protocol=4), "PICKLE"),
         (b"#version: 0.2\na b\n", "MERGES_FILE"),
         (b'{"model": {"vocab": {"a": 0}}', "BAD_JSON"),
-        (b"[" * 100_000, "BAD_JSON"),
-        (b'{"a": ' * 100_000, "BAD_JSON"),
+        (b"[" * 100_000, "TOO_DEEP"),
+        (b'{"a": ' * 100_000, "TOO_DEEP"),
         (b'{"a": "\xff"}', "BAD_JSON"),
-        (b'{"model": ' + b"9" * 5000 + b"}", "BAD_JSON"),
+        (b'{"model": ' + b"9" * 5000 + b"}", "BAD_NUMBER"),
+        (b'{"model": {}, "model": {}}', "DUPLICATE_KEY"),
         (b"[]", "OTHER_JSON"),
         (b'{"model": {"vocab": 7}}', "OTHER_JSON"),
         (b'{"model": 5, "vocab": {}}', "OTHER_JSON"),
@@ -121,27 +122,32 @@ def test_the_neighbours_of_a_tokenizer_json_are_named(document: dict[str, object
         detect.detect(json.dumps(document).encode())
 
 
-def test_json_is_read_up_to_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the bounds of bytes and of containers a document is read, one over either it is refused unread."""
+def test_json_is_read_within_the_bounds_of_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document at the bound of bytes is read, one over it is refused unread."""
     data = other_formats.tokenizer_json()
-    containers = data.count(b"[") + data.count(b"{")
-    monkeypatch.setattr(detect, "MAX_JSON_BYTES", len(data))
-    monkeypatch.setattr(detect, "MAX_JSON_CONTAINERS", containers)
-    assert detect.detect(data).format == "hf_json"
-    monkeypatch.setattr(detect, "MAX_JSON_CONTAINERS", containers - 1)
-    assert refusal(data) == "JSON_TOO_LARGE"
-    monkeypatch.setattr(detect, "MAX_JSON_CONTAINERS", containers)
-    assert refusal(data + b" ") == "JSON_TOO_LARGE"
+    monkeypatch.setattr(strict_json, "MAX_JSON_BYTES", len(data))
+    assert detect.detect(data) == "hf_json"
+    assert refusal(data + b" ") == "TOO_LARGE"
 
 
-def test_a_model_is_read_whole_or_not_at_all() -> None:
-    """Cut anywhere, a sentencepiece model is malformed or a shorter one without its settings, never half read."""
+def test_a_model_is_known_by_its_first_piece() -> None:
+    """Cut behind its first piece, and with its settings first, a model is one: what is missing, its reader says."""
     data = other_formats.sentencepiece_model()
-    assert read_model(data).pieces == other_formats.PIECES
-    settings_at = len(data) - len(other_formats.sentencepiece_model([])) + 6  # behind the trainer's settings
-    for size in range(settings_at):
-        with pytest.raises(MalformedModelError):
-            read_model(data[:size])
+    first = len(other_formats.sentencepiece_model(other_formats.PIECES[:1])) - len(
+        other_formats.sentencepiece_model([])
+    )
+    assert [size for size in range(1, len(data)) if refused(data[:size])] == list(range(1, first))
+    settings = other_formats.sentencepiece_model([])
+    assert detect.detect(settings + data) == "sentencepiece"
+    assert refusal(settings) == "UNKNOWN_FORMAT"
+
+
+def refused(data: bytes) -> bool:
+    try:
+        detect.detect(data)
+    except DetectError:
+        return True
+    return False
 
 
 HEADS = (
@@ -163,7 +169,7 @@ HEADS = (
 def test_any_bytes_are_a_format_or_a_named_refusal(head: bytes, tail: bytes) -> None:
     """No bytes at all get anything but a format or a `DetectError`."""
     with contextlib.suppress(DetectError):
-        assert detect.detect(head + tail).format in ("tiktoken", "hf_json", "sentencepiece")
+        assert detect.detect(head + tail) in ("tiktoken", "hf_json", "sentencepiece")
 
 
 @given(st.integers(0, 200), st.binary(min_size=1, max_size=8))
@@ -172,4 +178,4 @@ def test_a_damaged_model_is_a_model_or_refused(at: int, damage: bytes) -> None:
     data = bytearray(other_formats.sentencepiece_model())
     data[at : at + len(damage)] = damage
     with contextlib.suppress(DetectError):
-        assert detect.detect(bytes(data)).format
+        assert detect.detect(bytes(data))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import tokenwire_core
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenwire_core import Encoder
 from tokenwire_server.tools import findings
-from tokenwire_server.tools.model_proto import read_model
 
 from tests.server import made_up, other_formats
 
@@ -130,48 +130,77 @@ def test_vocabulary_is_left_alone(spelling: str) -> None:
     assert not findings.looks_like_control(spelling)
 
 
-def test_a_tokenizer_json_is_described_without_a_reader() -> None:
-    """Types of the steps, sizes, and added tokens by their flag; unflagged chat markers are proposed."""
-    found = findings.of_document(json.loads(other_formats.tokenizer_json()))
-    assert found["model"] == "BPE"
-    assert found["vocab_size"] == 6
-    assert found["n_tokens"] == 6
+def found_in(data: bytes, format: Any, **options: Any) -> findings.Findings:
+    return findings.of_encoder(tokenwire_core.load(data, format, **options))
+
+
+def test_a_tokenizer_json_is_described() -> None:
+    """Its stages, sizes, and added tokens by their flag; unflagged chat markers are proposed as control tokens."""
+    found = found_in(other_formats.tokenizer_json(), "hf_json")
+    assert found["model"] == "bpe"
+    assert found["vocab_size"] == found["n_tokens"] == 6
+    assert found["n_holes"] == found["n_unreachable"] == 0
     assert found["normalizer"] == ["NFC", "Lowercase"]
     assert found["pre_tokenizer"] == ["Whitespace"]
     assert found["post_processor"] == []
-    assert found["special_tokens"] == ["[UNK]"]
+    assert found["special_tokens"] == {"[UNK]": 0}
+    assert found["control_tokens"] == []  # The unknown token steers no model.
     assert found["added_tokens"] == ["<think>", "<table>"]
     assert found["proposed_control_tokens"] == ["<think>"]
     assert any("<think>" in warning for warning in findings.warnings(found))
+    assert json.loads(json.dumps(found)) == found
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"model": {"vocab": []}},
-        {"model": {"vocab": {"a": "x", "b": None}, "type": 5}},
-        {"model": {"vocab": [[], ["a", -1.0], 7, None]}},
-        {"added_tokens": 5},
-        {"added_tokens": [None, {}, {"id": "x", "content": 7, "special": "yes"}]},
-        {"normalizer": [], "pre_tokenizer": {"pretokenizers": 5}, "decoder": {"decoders": [None, 5, {}]}},
-    ],
-)
-def test_a_strange_tokenizer_json_is_still_described(parts: dict[str, object]) -> None:
-    """Whatever types the parts have, there is a description and no exception."""
-    assert list(findings.lines(findings.of_document(json.loads(other_formats.tokenizer_json(**parts)))))
+def test_what_becomes_of_a_control_token_that_is_text_is_shown() -> None:
+    """For each control token the tokens that its spelling splits into, which never are itself."""
+    found = found_in(other_formats.tokenizer_json(), "hf_json", control_tokens=["<think>"])
+    assert found["proposed_control_tokens"] == []
+    assert found["control_tokens"] == ["<think>"]
+    assert found["control_tokens_as_text"] == {"<think>": "[UNK] + [UNK] + [UNK]"}
+    found = found_in(other_formats.sentencepiece_model(), "sentencepiece")
+    assert list(found["control_tokens_as_text"]) == ["<s>", "</s>"]
+    assert "<s>" not in found["control_tokens_as_text"].values()
 
 
-def test_a_sentencepiece_model_is_described_without_a_reader() -> None:
+def test_entries_that_no_merge_makes_are_counted() -> None:
+    """Of byte-pair encoding, beside single characters and the unknown token; the last few are examples."""
+    vocab = {**other_formats.VOCAB, "ba": 4, "abc": 5}
+    model = {"type": "BPE", "vocab": vocab, "merges": ["a b"], "unk_token": "[UNK]"}
+    added = [
+        {"id": 6, "content": "<x>", "special": True}
+        | dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    ]
+    found = found_in(other_formats.tokenizer_json(model=model, added_tokens=added), "hf_json")
+    assert found["n_unreachable"] == 2
+    assert found["unreachable_examples"] == ["abc", "ba"]
+
+
+def test_a_tokenizer_config_is_described() -> None:
+    """Its tokens, length and templates; one that no added token is spelled like is a warning."""
+    config = {"bos_token": "[UNK]", "eos_token": "<end>", "model_max_length": 512, "chat_template": "x"}
+    found = found_in(other_formats.tokenizer_json(), "hf_json", tokenizer_config=json.dumps(config).encode())
+    assert found["tokenizer_config"] == {
+        "bos_token": "[UNK]",
+        "eos_token": "<end>",
+        "model_max_length": 512,
+        "chat_templates": ["default"],
+    }
+    assert any(
+        warning.startswith("eos_token of the tokenizer_config") for warning in findings.warnings(found)
+    )
+
+
+def test_a_sentencepiece_model_is_described() -> None:
     """Pieces by type, the model's type and its normalizer."""
-    found = findings.of_model(read_model(other_formats.sentencepiece_model()))
+    found = found_in(other_formats.sentencepiece_model(), "sentencepiece")
     assert found["model"] == "bpe"
-    assert found["normalizer"] == "identity"
+    assert found["normalizer"][0].startswith('NormalizerSpec(name="identity"')
     assert found["vocab_size"] == len(other_formats.PIECES)
     assert found["n_tokens"] == len(other_formats.PIECES) - 1
-    assert found["special_tokens"] == ["<s>", "</s>"]
+    assert found["n_unused"] == 1
+    assert found["special_tokens"] == {"<s>": 1, "</s>": 2}
     assert found["added_tokens"] == ["<think>"]
     assert found["proposed_control_tokens"] == ["<think>"]
-    assert found["byte_fallback"] is False
 
 
 def test_long_lists_are_cut_in_the_middle() -> None:
@@ -192,6 +221,8 @@ def test_a_line_is_a_line(spelling: str, tokens: list[str]) -> None:
         "longest_token": spelling,
         "pattern": spelling,
         "added_tokens": tokens,
+        "normalizer": tokens,
+        "control_tokens_as_text": {spelling: spelling},
         "n_tokens": 5,
         "flag": True,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tokenwire_server.tools.reference_library import ReferenceFailedError
 from tests.server import made_up
 
 MAX_BYTES = 1 << 24
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 def encoder(special_tokens: dict[str, int] | None = None, pattern: str = made_up.GPT2_PATTERN) -> Encoder:
@@ -54,8 +56,12 @@ def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     st.lists(
         st.builds(
             Vector,
-            st.text(st.characters(exclude_categories=["Cs"])),
+            TEXTS,
             st.lists(st.integers(0, 2**21)).map(tuple),
+            st.booleans(),
+            st.booleans(),
+            st.none() | TEXTS,
+            st.none() | TEXTS,
             st.booleans(),
         ),
         min_size=1,
@@ -67,6 +73,32 @@ def test_a_golden_file_gives_back_its_vectors(vectors: list[Vector], made_by: st
     written = golden.to_json(Golden(made_by, tuple(vectors)))
     assert golden.read(written) == Golden(made_by, tuple(vectors))
     assert len(written.splitlines()) == len(vectors) + 2
+
+
+def test_a_golden_file_of_before_is_read() -> None:
+    """What an entry does not say is no, and its ids are the text's own."""
+    data = b'{"golden_version": 1, "made_by": "", "vectors": [{"text": "a", "ids": [5], "special": true}]}'
+    assert golden.read(data) == Golden("", (Vector("a", (5,), special=True),))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"text": None},
+        {"text": 5},
+        {"text": "\ud800"},
+        {"ids": [True]},
+        {"ids": 5},
+        {"pair": 5},
+        {"decoded": "\udfff"},
+    ],
+)
+def test_what_no_vector_says_is_refused(entry: dict[str, object]) -> None:
+    """A text that is none, or ids that are none, are a bad file and no other exception."""
+    vector = {"text": "a", "ids": [1]} | entry
+    data = json.dumps({"golden_version": 1, "made_by": "", "vectors": [vector]}).encode()
+    with pytest.raises(golden.BadGoldenError):
+        golden.read(data)
 
 
 def test_the_fixed_texts_are_short_and_different() -> None:
@@ -140,13 +172,19 @@ class Liar:
     """A reference that gives other ids for texts with a `z`."""
 
     name = "liar 1.0"
+    finds_control_tokens = True
 
     def __init__(self, tokenizer: Encoder) -> None:
         self._encoder = tokenizer
 
-    def encode(self, text: str, special: bool) -> list[int]:
-        ids = self._encoder.encode(text, special="allow" if special else "text").ids
+    def encode(
+        self, text: str, special: bool, add_special: bool = False, pair: str | None = None
+    ) -> list[int]:
+        ids = self._encoder.encode(text, pair, "allow" if special else "text", add_special).ids
         return [7] if "z" in text else ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self._encoder.decode(ids)
 
     def byte_starts(self, text: str, special: bool) -> list[int]:
         raise NotImplementedError
@@ -159,7 +197,7 @@ def test_a_reference_that_disagrees_stops_the_tokenizer(monkeypatch: pytest.Monk
     error = failure(tokenizer)
     expected = sum("z" in text for text in golden_texts.TEXTS)
     assert error.reason == "GOLDEN_MISMATCH"
-    assert f"liar 1.0 gives other ids for {expected} of " in str(error)
+    assert f"liar 1.0 gives other answers for {expected} of " in str(error)
     assert '"The quick brown fox jumps over the lazy dog."' in str(error)
     assert "[7]" in str(error)
 

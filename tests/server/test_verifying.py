@@ -25,7 +25,6 @@ from tokenwire_server.lockfile import Lock, LockedFile, LockedTokenizer
 from tokenwire_server.tools import cli_verify, model_config, reference_library, verifying
 
 from tests.server import made_up
-from tests.server.other_formats import tokenizer_json
 from tests.service import environment
 
 TEXTS = ("", "the abc\n", "日本語 thethe", "a <|end|> b", "\x00 ab\t\r\n" * 40)
@@ -265,20 +264,6 @@ def test_a_file_that_changed_is_found(
     assert (code, reasons(answer), answer["tokenizers"][0]["digest"]) == (1, [reason], "")
 
 
-def test_a_format_that_is_not_read_yet_is_not_passed(tmp_path: Path, verify: Verify) -> None:
-    """What can be pinned and pulled but not loaded is told as that alone: its lock cannot have a digest."""
-    data = tokenizer_json()
-    manifest = deploy(tmp_path)
-    text = manifest.read_text().replace('"tiktoken"', '"hf_json"').partition("pattern =")[0]
-    manifest.write_text(
-        text.replace(hashlib.sha256(made_up.rank_file()).hexdigest(), hashlib.sha256(data).hexdigest())
-    )
-    (tmp_path / "tiny.tiktoken").write_bytes(data)
-    lock_golden(tmp_path, b"", "", format="hf_json", digest="", golden="", golden_sha256="", proven_by="")
-    code, answer = verify("--config", manifest)
-    assert (code, reasons(answer)) == (1, ["UNSUPPORTED_FORMAT"])
-
-
 def test_an_engine_that_is_wrong_is_found(
     tmp_path: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,8 +310,9 @@ def test_the_installed_reference_library_is_asked(
 
     class Other:
         name = "tiktoken 99.0"
+        finds_control_tokens = True
 
-        def encode(self, text: str, special: bool) -> list[int]:  # noqa: ARG002  the protocol's
+        def encode(self, text: str, *_: object) -> list[int]:
             return list(text.encode())
 
     monkeypatch.setattr(reference_library, "installed", lambda *_args, **_options: Other())

@@ -149,13 +149,8 @@ def _note(before: LockedTokenizer | None, after: LockedTokenizer, state: str) ->
 
 
 def _digest(config: TokenizerConfig, max_bytes: int) -> str:
-    """The digest; empty for a format this version does not read. Raises `ProofError`."""
-    try:
-        digest = artifacts.read_spec(config, artifacts.read_pinned(config, max_bytes)).digest
-    except ProofError as error:
-        if error.reason == "UNSUPPORTED_FORMAT":
-            return ""
-        raise
+    """The digest. Raises `ProofError`."""
+    digest = artifacts.read_spec(config, artifacts.read_pinned(config, max_bytes)).digest
     if config.digest not in (None, digest):
         raise ProofError(
             "DIGEST_MISMATCH",

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from tokenwire_core import Encoder
-
 from tokenwire_server import artifacts, config, embedded, folders, known_rank_files, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError, shorten
@@ -25,7 +23,7 @@ from tokenwire_server.pull.errors import PullError
 from tokenwire_server.pull.store import Store
 from tokenwire_server.sources import FileSource, HttpsSource, HubSource, parse_source
 from tokenwire_server.tools import detect, findings, manifest_edit, proving
-from tokenwire_server.tools.detect import Detected, DetectError
+from tokenwire_server.tools.detect import DetectError
 from tokenwire_server.tools.findings import Findings
 
 _COMMON_NAMES = ("tokenizer", "vocab", "model", "spiece", "sentencepiece.bpe")
@@ -52,8 +50,8 @@ class Wish:
 class Added:
     """What became of it.
 
-    `n_vectors` is 0 for a format that this version cannot read, and so cannot serve. `replaces_default`: it is the
-    first of the manifest, which until now meant the embedded tokenizers and from now on means it alone.
+    `replaces_default`: it is the first of the manifest, which until now meant the embedded tokenizers and from now on
+    means it alone.
     """
 
     config: TokenizerConfig
@@ -76,26 +74,23 @@ def add(wish: Wish, path: Path, store: Store) -> Added:
         data = file.read()
     if hashlib.sha256(data).hexdigest() != arrived.sha256:
         raise PullError("SHA256_MISMATCH", "the file changed after it arrived; nothing was kept")
-    detected = _detect(wish, data)
-    tokenizer = _configured(wish, path, detected, arrived.sha256)
+    tokenizer = _configured(wish, path, _detect(wish, data), arrived.sha256)
     _check_names(wish, tokenizer.name, _read(path))
-    encoder = _load(tokenizer, data)
-    found = _findings(detected, encoder)
-    made = proving.make_golden(encoder, data) if encoder is not None else None
-    digest = encoder.digest if encoder is not None else ""
+    encoder = artifacts.load(tokenizer, data)
+    found = findings.of_encoder(encoder)
+    made = proving.make_golden(encoder, data)
     # Read anew: somebody may have edited it meanwhile.
     others = _read(path)
-    config.check_names((*others, replace(tokenizer, digest=digest or None)))
+    config.check_names((*others, replace(tokenizer, digest=encoder.digest)))
     before = manifest.read_file(path, f"the manifest {path}") if path.exists() else b""
     content = manifest_edit.appended(before, tokenizer)
     order = [item.name for item in (*others, tokenizer)]
     with _unwritable(path.parent):
         store.keep(arrived, tokenizer.file)
-        locked = proving.write(tokenizer, arrived.size_bytes, digest, made, order)
+        locked = proving.write(tokenizer, arrived.size_bytes, encoder.digest, made, order)
         # The manifest is the operator's own file, and may be a link to where they keep it.
         folders.write_whole(path.resolve().parent, path.resolve().name, content)
-    n_vectors = len(made.vectors) if made is not None else 0
-    return Added(tokenizer, locked, found, n_vectors, replaces_default=not others)
+    return Added(tokenizer, locked, found, len(made.vectors), replaces_default=not others)
 
 
 @contextmanager
@@ -162,34 +157,34 @@ def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ..
         raise refusals[0]
 
 
-def _detect(wish: Wish, data: bytes) -> Detected:
-    detected = detect.detect(data)
-    if wish.format not in (None, detected.format):
+def _detect(wish: Wish, data: bytes) -> Format:
+    found = detect.detect(data)
+    if wish.format not in (None, found):
         raise DetectError(
             "OTHER_FORMAT",
-            f"the bytes are of format {detected.format}, --format says {wish.format}; leave --format out, or look at "
+            f"the bytes are of format {found}, --format says {wish.format}; leave --format out, or look at "
             "what the source gives",
         )
-    if detected.format != "tiktoken" and (wish.pattern or wish.like or wish.special_tokens):
+    if found != "tiktoken" and (wish.pattern or wish.like or wish.special_tokens):
         raise ConfigError(
-            f"--pattern, --like and --special are for rank files; a {detected.format} file holds all that"
+            f"--pattern, --like and --special are for rank files; a {found} file holds all that"
         )
-    return detected
+    return found
 
 
-def _configured(wish: Wish, path: Path, detected: Detected, sha256: str) -> TokenizerConfig:
+def _configured(wish: Wish, path: Path, format: Format, sha256: str) -> TokenizerConfig:
     """The tokenizer as it will stand in the manifest."""
     name = wish.name
     pattern: str | None = None
     special_tokens: Mapping[str, int] = {}
-    if detected.format == "tiktoken":
+    if format == "tiktoken":
         known, pattern, special_tokens = _rank_file_options(wish, path, sha256)
         name = name or known
     return TokenizerConfig(
         name=name or _name_from(wish.source),
-        format=detected.format,
+        format=format,
         folder=path.parent,
-        file=manifest.artifact_path(detected.format, sha256),
+        file=manifest.artifact_path(format, sha256),
         sha256=sha256,
         source=wish.source,
         aliases=wish.aliases,
@@ -250,21 +245,3 @@ def _name_from(source_text: str) -> str:
     suffixes = "|".join(EXTENSIONS.values())
     stem = re.sub(rf"\.(?:{suffixes})$", "", PurePosixPath(file).name)
     return whole if stem in _COMMON_NAMES and whole else stem
-
-
-def _load(tokenizer: TokenizerConfig, data: bytes) -> Encoder | None:
-    """The encoder; None for a format that this version does not read. Raises `ProofError`."""
-    try:
-        return artifacts.load(tokenizer, data)
-    except ProofError as error:
-        if error.reason == "UNSUPPORTED_FORMAT":
-            return None
-        raise
-
-
-def _findings(detected: Detected, encoder: Encoder | None) -> Findings:
-    if encoder is not None:
-        return findings.of_encoder(encoder)
-    if detected.model is not None:
-        return findings.of_model(detected.model)
-    return findings.of_document(detected.document or {})

@@ -159,7 +159,6 @@ def _tell(added: Added, path: Path, as_json: bool) -> None:
             "golden": locked.golden,
             "n_vectors": added.n_vectors,
             "proven_by": locked.proven_by,
-            "served": bool(locked.digest),
             "warnings": _warnings(added),
         }
         print(json.dumps(entry | added.findings))
@@ -191,11 +190,6 @@ def _warnings(added: Added) -> list[str]:
 
 
 def _proof(locked: LockedTokenizer, n_vectors: int) -> str:
-    if not locked.digest:
-        return (
-            f"This version cannot serve the format {locked.format}: the file is pinned and will be pulled, and `serve` "
-            "refuses the tokenizer until a version reads it."
-        )
     if not locked.proven_by:
         return (
             f"{n_vectors} golden vectors, made by the slow twin of the encoder: unproven. To have them proven by the "
@@ -240,10 +234,7 @@ def _prove_one(item: TokenizerConfig, found: Deployment, options: argparse.Names
         order = [each.name for each in found.tokenizers]
         proved = proving.prove(item, found.limits.artifact_bytes, order)
     except ProofError as error:
-        # Only a tokenizer that was asked for by name must be one that this version reads.
-        is_passed = error.reason == "UNSUPPORTED_FORMAT" and not options.names
-        state = "passed over" if is_passed else "failed"
-        return {"name": item.name, "state": state, "reason": error.reason, "message": str(error)}
+        return {"name": item.name, "state": "failed", "reason": error.reason, "message": str(error)}
     return {
         "name": item.name,
         "state": "made",

@@ -150,8 +150,7 @@ def _tell(outcome: Outcome, as_json: bool) -> None:
     elif locked is None:
         say(f"{outcome.name:<24} failed    {outcome.reason}: {outcome.message}")
     else:
-        digest = locked.digest or f"no digest: this version does not read {locked.format}"
-        say(f"{outcome.name:<24} {outcome.state:<9} {digest}")
+        say(f"{outcome.name:<24} {outcome.state:<9} {locked.digest}")
         if outcome.note:
             say(f"    {outcome.note}")
 

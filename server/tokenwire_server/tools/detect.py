@@ -6,15 +6,14 @@ of the file, or the file next to the one that was meant.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+
+from tokenwire_core.errors import ArtifactError
+from tokenwire_core.formats.protobuf_wire import Message, fields
+from tokenwire_core.formats.strict_json import read_json
 
 from tokenwire_server.manifest import Format
-from tokenwire_server.tools.model_proto import MalformedModelError, Model, read_model
 
 REASONS = MappingProxyType(
     {
@@ -30,19 +29,22 @@ REASONS = MappingProxyType(
         "MERGES_FILE": "a merges.txt, half of the two-file layout",
         "OTHER_JSON": "JSON that is no tokenizer.json",
         "BAD_JSON": "JSON that is cut short or malformed",
-        "JSON_TOO_LARGE": "more JSON than is read",
+        "BAD_NUMBER": "JSON with a number that goes on for pages or is beyond all range",
+        "DUPLICATE_KEY": "JSON with an object that has a key twice, which readers take in different ways",
+        "TOO_DEEP": "JSON with arrays and objects too deep within each other",
+        "TOO_LARGE": "more JSON than is read",
         "OTHER_FORMAT": "an artifact of another format than --format says",
         "UNKNOWN_FORMAT": "none of the formats",
     }
 )
 """What bytes can be that are no artifact, or not the one that was asked for: each reason with its meaning."""
 
-MAX_JSON_BYTES = 64 << 20
-MAX_JSON_CONTAINERS = 4_000_000
-"""Objects and lists in a JSON artifact: a merge may be a list of two, and each takes some 100 bytes of memory."""
-
 _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=)[ \t]+[0-9]+[ \t]*")
 _HEAD_BYTES = 4096
+_PIECE, _PIECE_TEXT = 1, 1
+_PIECE_FIELDS = range(1, 4)
+_MODEL_FIELDS = range(1, 6)
+"""By number: those of a sentencepiece model, and those of a piece of it."""
 
 _SIGNATURES: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
     ("EMPTY", re.compile(rb"\s*\Z"), "there is nothing in the file; look at what the source gives"),
@@ -127,36 +129,28 @@ class DetectError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Detected:
-    """The format of an artifact, and what was read to tell: the JSON document or the sentencepiece model."""
-
-    format: Format
-    document: Mapping[str, Any] | None = None
-    model: Model | None = None
-
-
-def detect(data: bytes) -> Detected:
+def detect(data: bytes) -> Format:
     """The format of `data`. Raises `DetectError` by what it is instead.
 
-    A rank file is known by its first line, and the core's reader says what is wrong below. Cost: O(n); for the other
-    formats they are read whole, in about a second for the largest, within `MAX_JSON_BYTES`.
+    A rank file is known by its first line and a sentencepiece model by its first piece; JSON is read whole, within the
+    bounds of the core's reader. What else is wrong with it, the reader of the format says. Cost: O(n), about a second
+    for the largest tokenizer.json.
     """
     for reason, begins, message in _SIGNATURES:
         if begins.match(data):
             raise DetectError(reason, message)
     if _RANK_LINE.fullmatch(_first_line(data)):
-        return Detected("tiktoken")
+        return "tiktoken"
     if data[:_HEAD_BYTES].lstrip()[:1] in (b"{", b"["):
-        return Detected("hf_json", document=_tokenizer_json(data))
-    try:
-        return Detected("sentencepiece", model=read_model(data))
-    except MalformedModelError:
-        raise DetectError(
-            "UNKNOWN_FORMAT",
-            f"the {len(data)} bytes are none of the formats: a rank file (a token in base64, a blank and a rank on "
-            "each line), a tokenizer.json, or a sentencepiece .model",
-        ) from None
+        _check_tokenizer_json(data)
+        return "hf_json"
+    if _begins_as_model(data):
+        return "sentencepiece"
+    raise DetectError(
+        "UNKNOWN_FORMAT",
+        f"the {len(data)} bytes are none of the formats: a rank file (a token in base64, a blank and a rank on "
+        "each line), a tokenizer.json, or a sentencepiece .model",
+    )
 
 
 def _first_line(data: bytes) -> bytes:
@@ -164,22 +158,27 @@ def _first_line(data: bytes) -> bytes:
     return next((line for line in data[:_HEAD_BYTES].splitlines() if line), b"")
 
 
-def _tokenizer_json(data: bytes) -> Mapping[str, Any]:
-    if len(data) > MAX_JSON_BYTES or data.count(b"[") + data.count(b"{") > MAX_JSON_CONTAINERS:
-        raise DetectError(
-            "JSON_TOO_LARGE",
-            f"the JSON has {len(data)} bytes; at most {MAX_JSON_BYTES} and {MAX_JSON_CONTAINERS} objects and lists "
-            "are read",
-        )
+def _begins_as_model(data: bytes) -> bool:
+    """Whether the fields are those of a model as far as its first piece, and that has a text."""
     try:
-        document = json.loads(data.decode())
-    except (ValueError, RecursionError):
-        raise DetectError(
-            "BAD_JSON", "the JSON is cut short or malformed; get the file again, or look at its source"
-        ) from None
+        for number, value in fields(data):
+            if number == _PIECE and isinstance(value, bytes):
+                return bool(Message(value, _PIECE_FIELDS).text(_PIECE_TEXT))
+            if number not in _MODEL_FIELDS:
+                break
+    except ArtifactError:
+        pass
+    return False
+
+
+def _check_tokenizer_json(data: bytes) -> None:
+    try:
+        document = read_json(data)
+    except ArtifactError as error:
+        raise DetectError(error.reason, f"{error}; get the file again, or look at its source") from None
     model = document.get("model") if isinstance(document, dict) else None
     if isinstance(model, dict) and isinstance(model.get("vocab"), dict | list):
-        return document  # type: ignore[no-any-return]
+        return
     what = "JSON, but no tokenizer.json: it has no `model` with a `vocab`"
     if isinstance(document, dict):
         what = next((each for keys, each in _OTHER_JSON if any(key in document for key in keys)), what)

@@ -7,6 +7,7 @@ format instead. No side is ever exchanged for another: what cannot be read is re
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -17,9 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import tokenwire_core
 from tokenwire_core import Encoder, TokenizerSpec
-from tokenwire_core.errors import ArtifactError, TokenizerError
+from tokenwire_core.describe import describe
+from tokenwire_core.errors import TokenizerError
+from tokenwire_core.pipeline import vocabulary_of
+from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec
 
 from tokenwire_server import artifacts, embedded, known_rank_files
 from tokenwire_server.artifacts import ProofError
@@ -29,7 +32,6 @@ from tokenwire_server.tools import deployment, detect, reference_library
 from tokenwire_server.tools.deployment import Deployment
 from tokenwire_server.tools.detect import DetectError
 from tokenwire_server.tools.diffing import Refusal, Side
-from tokenwire_server.tools.model_proto import CONTROL
 from tokenwire_server.tools.reference_library import Reference, ReferenceFailedError
 
 REFERENCE_PREFIX = "reference:"
@@ -93,7 +95,7 @@ def open_side(spelling: str, found: Deployment, special: Special) -> Opened:
     name = spelling.removeprefix(REFERENCE_PREFIX)
     is_reference = name != spelling
     max_bytes = found.limits.artifact_bytes
-    with _refused(name, is_reference):
+    with _refused(name):
         config = _named(name, found)
         if config is None:
             data, config = _from_path(name, max_bytes)
@@ -102,8 +104,9 @@ def open_side(spelling: str, found: Deployment, special: Special) -> Opened:
         golden = artifacts.read_golden(config)
         texts = () if golden is None else tuple(item.text for item in golden.vectors)
         if is_reference:
-            library = _library(config, data)
-            described = _description(config, data, library.name)
+            spec = artifacts.read_spec(config, data)
+            library = _library(config, data, spec)
+            described = _of_spec(config, spec, library.name)
             return Opened(_Theirs(library, special), replace(described, name=spelling), texts)
         # Its golden vectors are not held against it: a diff is how one sees what a change of ids means.
         encoder = artifacts.load(config, data)
@@ -138,13 +141,11 @@ def differences(a: Description, b: Description) -> dict[str, Any]:
 
 
 @contextmanager
-def _refused(name: str, is_reference: bool) -> Iterator[None]:
+def _refused(name: str) -> Iterator[None]:
     try:
         yield
     except (ProofError, DetectError) as error:
         message = f"{name}: {error}"
-        if error.reason == "UNSUPPORTED_FORMAT" and not is_reference:
-            message += f"; write {REFERENCE_PREFIX}{name} to have it encoded by its reference library"
         if error.reason == "MISSING_PATTERN":
             message += "; put it in a manifest, and write FOLDER/tokenwire.toml#NAME"
         raise SideError(error.reason, message) from None
@@ -177,7 +178,7 @@ def _from_path(name: str, max_bytes: int) -> tuple[bytes, TokenizerConfig]:
     known = known_rank_files.recognise(sha256)
     return data, TokenizerConfig(
         name=name,
-        format=detect.detect(data).format,
+        format=detect.detect(data),
         folder=path.parent,
         file=path.name,
         sha256=sha256,
@@ -186,10 +187,8 @@ def _from_path(name: str, max_bytes: int) -> tuple[bytes, TokenizerConfig]:
     )
 
 
-def _library(config: TokenizerConfig, data: bytes) -> Reference:
-    library = reference_library.installed(
-        data, config.format, pattern=config.pattern, special_tokens=config.special_tokens
-    )
+def _library(config: TokenizerConfig, data: bytes, spec: TokenizerSpec) -> Reference:
+    library = reference_library.of_spec(data, spec)
     if library is None:
         name = reference_library.LIBRARIES[config.format]
         raise SideError(
@@ -197,38 +196,6 @@ def _library(config: TokenizerConfig, data: bytes) -> Reference:
             f"{config.name}: {name} is not installed; install tokenwire-server[reference]",
         )
     return library
-
-
-def _description(config: TokenizerConfig, data: bytes, engine: str) -> Description:
-    if config.format == "tiktoken":
-        try:
-            spec = tokenwire_core.read_spec(
-                data, "tiktoken", pattern=config.pattern, special_tokens=config.special_tokens
-            )
-        except ArtifactError as error:
-            raise ProofError(error.reason, str(error)) from None
-        return _of_spec(config, spec, engine)
-    detected = detect.detect(data)
-    if detected.model is not None:
-        pieces = {spelling: index for index, (spelling, _) in enumerate(detected.model.pieces)}
-        return Description(
-            name=config.name,
-            engine=engine,
-            format=config.format,
-            sha256=config.sha256,
-            digest="",
-            vocab_size=len(detected.model.pieces),
-            parts={
-                "model": detected.model.model_type,
-                "normalizer": detected.model.normalizer,
-                "byte_fallback": str(detected.model.byte_fallback),
-            },
-            special_tokens={
-                spelling: pieces[spelling] for spelling, kind in detected.model.pieces if kind == CONTROL
-            },
-            entries=pieces,
-        )
-    return _of_document(config, detected.document or {}, engine)
 
 
 def _of_spec(config: TokenizerConfig, spec: TokenizerSpec, engine: str) -> Description:
@@ -239,46 +206,47 @@ def _of_spec(config: TokenizerConfig, spec: TokenizerSpec, engine: str) -> Descr
         sha256=config.sha256,
         digest=spec.digest,
         vocab_size=spec.vocab_size,
-        parts={"pattern": spec.pattern},
+        parts=_parts(spec),
         special_tokens=spec.special_tokens,
-        entries=spec.ranks,
+        entries=_entries(spec),
     )
 
 
-def _of_document(config: TokenizerConfig, document: Mapping[str, Any], engine: str) -> Description:
-    """A tokenizer.json. Its large parts are compared by their sha256."""
-    model = document["model"]
-    vocab = model["vocab"]
-    entries: dict[Any, int] = (
-        {**vocab} if isinstance(vocab, dict) else {entry[0]: index for index, entry in enumerate(vocab)}
-    )
-    added = [token for token in document.get("added_tokens") or () if isinstance(token, dict)]
-    specials = {token["content"]: token["id"] for token in added if token.get("special")}
-    others = {token["content"]: token["id"] for token in added if not token.get("special")}
+def _parts(spec: TokenizerSpec) -> dict[str, str]:
+    """The settings by name. Large tables are compared by their sha256."""
+    if isinstance(spec, RankFileSpec):
+        return {"pattern": spec.pattern}
+    described = describe(spec)
     parts = {
-        key: _hashed(value)
-        for key, value in document.items()
-        if key not in ("model", "added_tokens", "version", "truncation", "padding")
+        name: "\n".join(getattr(described, name))
+        for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")
     }
-    parts |= {f"model.{key}": _hashed(value) for key, value in model.items() if key != "vocab"}
-    if not isinstance(vocab, dict):
-        parts["model.vocab scores"] = _hashed(vocab)
-    parts["added_tokens"] = _hashed(document.get("added_tokens"))
-    # A setting that is not there, or is null or false, is not set.
-    unset = {_hashed(None), _hashed(False)}
-    parts = {key: value for key, value in parts.items() if value not in unset}
-    all_ids = [*entries.values(), *specials.values(), *others.values()]
-    return Description(
-        name=config.name,
-        engine=engine,
-        format=config.format,
-        sha256=config.sha256,
-        digest="",
-        vocab_size=max(all_ids, default=-1) + 1,
-        parts=parts,
-        special_tokens=specials,
-        entries=entries | others,
-    )
+    if isinstance(spec, SentencePieceSpec):
+        model = spec.sentencepiece
+        parts |= {"model": model.algorithm, "byte_fallback": str(model.byte_fallback)}
+        parts["scores"] = _hashed([(piece.text, piece.score) for piece in model.pieces])
+        parts["types"] = _hashed([(piece.text, piece.type) for piece in model.pieces])
+    elif isinstance(spec, PipelineSpec):
+        stages = spec.pipeline
+        parts["model"] = type(stages.model).__name__
+        for field in dataclasses.fields(stages.model):
+            if field.name != "vocab":
+                parts[f"model.{field.name}"] = _hashed(getattr(stages.model, field.name))
+        parts["added_tokens"] = _hashed([dataclasses.astuple(token) for token in stages.added_tokens])
+    return parts
+
+
+def _entries(spec: TokenizerSpec) -> dict[Any, int]:
+    """The ordinary tokens, spelled as the format spells them."""
+    if isinstance(spec, RankFileSpec):
+        return dict(spec.ranks)
+    if isinstance(spec, PipelineSpec):
+        found = dict(vocabulary_of(spec.pipeline.model))
+        found |= {token.content: token.id for token in spec.pipeline.added_tokens if not token.special}
+        return found
+    if isinstance(spec, SentencePieceSpec):
+        return {piece.text: id_ for id_, piece in enumerate(spec.sentencepiece.pieces)}
+    raise TypeError(f"no entries of {type(spec).__name__}")
 
 
 def _hashed(value: object) -> str:

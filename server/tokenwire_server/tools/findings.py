@@ -8,14 +8,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tokenwire_core import Encoder, TokenizerSpec
+from tokenwire_core.describe import describe
+from tokenwire_core.errors import TokenizerError
+from tokenwire_core.pipeline import BytePairModel, vocabulary_of
 from tokenwire_core.reference import merge
+from tokenwire_core.sentencepiece_spec import PieceType
+from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec
 
 from tokenwire_server.errors import shorten
-from tokenwire_server.tools.model_proto import BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED, Model
 
 Findings = dict[str, Any]
 """Names to JSON values, in the order in which they are shown."""
@@ -41,30 +45,152 @@ def looks_like_control(spelling: str) -> bool:
 
 
 def of_encoder(encoder: Encoder) -> Findings:
-    """What is in a rank file. Cost: a pass over the vocabulary, and a second for examples of unreachable entries."""
+    """What is in an artifact. Cost: a pass or two over the vocabulary; of a rank file a second for examples."""
     spec = encoder.spec
-    longest = max(spec.ranks, key=len)
-    return {
+    found: Findings = {
         "format": spec.format,
         "model": spec.model,
         "vocab_size": spec.vocab_size,
+    }
+    if isinstance(spec, RankFileSpec):
+        found |= _of_rank_file(spec, encoder)
+    elif isinstance(spec, PipelineSpec):
+        found |= _of_pipeline(spec, encoder)
+    elif isinstance(spec, SentencePieceSpec):
+        found |= _of_sentencepiece(spec, encoder)
+    return found | {"digest": spec.digest}
+
+
+def _of_rank_file(spec: RankFileSpec, encoder: Encoder) -> Findings:
+    longest = max(spec.ranks, key=len)
+    return {
         "n_tokens": len(spec.ranks) + len(spec.special_tokens),
         "n_holes": spec.vocab_size - len(spec.ranks) - len(spec.special_tokens),
         "n_single_bytes": sum(len(token) == 1 for token in spec.ranks),
         "longest_token": longest.decode("utf-8", "backslashreplace"),
         "longest_token_bytes": len(longest),
         "pattern": spec.pattern,
-        "pattern_runs": "compiled" if encoder.splitter == "compiled" else "on the regex engine, slower",
+        "pattern_runs": _pattern_runs(encoder),
         "special_tokens": dict(spec.special_tokens),
         "control_tokens": list(spec.control_tokens),
+        "control_tokens_as_text": _as_text(encoder),
         "ordinary_like_control": _marked(spec),
         "n_unreachable": encoder.n_unreachable,
         "unreachable_examples": _unreachable(spec) if encoder.n_unreachable else [],
-        "digest": spec.digest,
     }
 
 
-def _marked(spec: TokenizerSpec) -> list[str]:
+def _of_pipeline(spec: PipelineSpec, encoder: Encoder) -> Findings:
+    model = spec.pipeline.model
+    vocab = vocabulary_of(model)
+    added = {token.content: token for token in spec.pipeline.added_tokens}
+    controls = frozenset(spec.control_tokens)
+    found = _stages(spec)
+    if isinstance(model, BytePairModel):
+        unmade = _unmade(model, added.keys())
+        found |= {"n_unreachable": len(unmade), "unreachable_examples": unmade[: -_MAX_EXAMPLES - 1 : -1]}
+    return {
+        "n_tokens": len(vocab.keys() | added.keys()),
+        "n_holes": spec.vocab_size - len({*vocab.values(), *(token.id for token in added.values())}),
+        **found,
+        "pattern_runs": _pattern_runs(encoder),
+        "special_tokens": dict(spec.special_tokens),
+        "added_tokens": [spelling for spelling, token in added.items() if not token.special],
+        "control_tokens": list(spec.control_tokens),
+        "control_tokens_as_text": _as_text(encoder),
+        "control_tokens_in_vocabulary": sum(spelling in vocab for spelling in spec.control_tokens),
+        "proposed_control_tokens": [
+            spelling
+            for spelling in dict.fromkeys((*added, *vocab))
+            if spelling not in controls and looks_like_control(spelling)
+        ],
+        "tokenizer_config": _config(spec),
+    }
+
+
+def _of_sentencepiece(spec: SentencePieceSpec, encoder: Encoder) -> Findings:
+    pieces = spec.sentencepiece.pieces
+    kinds = Counter(piece.type for piece in pieces)
+    controls = frozenset(spec.control_tokens)
+    return {
+        "n_tokens": len(pieces) - kinds[PieceType.UNUSED],
+        "n_byte_pieces": kinds[PieceType.BYTE],
+        "n_unused": kinds[PieceType.UNUSED],
+        **_stages(spec),
+        "special_tokens": dict(spec.special_tokens),
+        "added_tokens": [piece.text for piece in pieces if piece.type is PieceType.USER_DEFINED],
+        "control_tokens": list(spec.control_tokens),
+        "control_tokens_as_text": _as_text(encoder),
+        "proposed_control_tokens": [
+            piece.text
+            for piece in pieces
+            if piece.type in (PieceType.NORMAL, PieceType.USER_DEFINED)
+            and piece.text not in controls
+            and looks_like_control(piece.text)
+        ],
+    }
+
+
+def _stages(spec: TokenizerSpec) -> Findings:
+    described = describe(spec)
+    return {
+        "normalizer": list(described.normalizer),
+        "pre_tokenizer": list(described.pre_tokenizer),
+        "model_settings": described.model,
+        "post_processor": list(described.post_processor),
+        "decoder": list(described.decoder),
+    }
+
+
+def _pattern_runs(encoder: Encoder) -> str:
+    return "compiled" if encoder.splitter == "compiled" else "on the regex engine, slower"
+
+
+def _as_text(encoder: Encoder) -> dict[str, str]:
+    """What the spellings of some control tokens are where they are text: the tokens that they split into."""
+    shown: dict[str, str] = {}
+    for spelling in encoder.control_tokens:
+        try:
+            pieces = encoder.encode(spelling).token_bytes()
+        except TokenizerError:
+            continue  # A character that this tokenizer has no token for.
+        shown[spelling] = " + ".join(piece.decode("utf-8", "backslashreplace") for piece in pieces)
+        if len(shown) == MOST_SHOWN:
+            break
+    return shown
+
+
+def _config(spec: PipelineSpec) -> dict[str, Any]:
+    """What the tokenizer_config.json says, where there is one."""
+    config = spec.pipeline.config
+    if config is None:
+        return {}
+    named = {name: getattr(config, name) for name in _CONFIG_TOKENS}
+    said = {name: spelling for name, spelling in named.items() if spelling is not None}
+    return said | {
+        "model_max_length": config.model_max_length,
+        "chat_templates": [name for name, _ in config.chat_templates],
+    }
+
+
+_CONFIG_TOKENS = ("bos_token", "eos_token", "unk_token", "pad_token")
+
+
+def _unmade(model: BytePairModel, added: Collection[str]) -> list[str]:
+    """Entries that are no single character and that no merge makes, in id order."""
+    made = {left + right.removeprefix(model.prefix) for left, right in model.merges}
+    made |= {f"<0x{byte:02X}>" for byte in range(256)} if model.byte_fallback else set()
+    made |= {model.unk} if model.unk is not None else set()
+    return [
+        spelling
+        for spelling in sorted(model.vocab, key=model.vocab.__getitem__)
+        if spelling not in made
+        and spelling not in added
+        and len(spelling.removeprefix(model.prefix).removesuffix(model.suffix)) > 1
+    ]
+
+
+def _marked(spec: RankFileSpec) -> list[str]:
     """Ordinary entries that look like control tokens: text becomes them, whatever the policy says."""
     texts = (token.decode() for token in spec.ranks if token[:1] in (b"<", b"[") and _is_utf8(token))
     return [text for text in texts if looks_like_control(text)]
@@ -78,7 +204,7 @@ def _is_utf8(token: bytes) -> bool:
     return True
 
 
-def _unreachable(spec: TokenizerSpec) -> list[str]:
+def _unreachable(spec: RankFileSpec) -> list[str]:
     """A few entries that no merges lead to, from the last on."""
     found: list[str] = []
     steps_left = _MAX_MERGE_STEPS
@@ -91,84 +217,15 @@ def _unreachable(spec: TokenizerSpec) -> list[str]:
     return found
 
 
-def of_document(document: Mapping[str, Any]) -> Findings:
-    """What is in a `tokenizer.json`, as far as it can be read off without a reader for the format."""
-    model = document["model"]
-    vocab = model["vocab"]
-    added = [token for token in _list(document.get("added_tokens")) if isinstance(token, dict)]
-    special = [str(token.get("content")) for token in added if token.get("special") is True]
-    others = [str(token.get("content")) for token in added if token.get("special") is not True]
-    ids = [token["id"] for token in added if type(token.get("id")) is int]
-    ids += (
-        [id_ for id_ in vocab.values() if type(id_) is int] if isinstance(vocab, dict) else [len(vocab) - 1]
-    )
-    return {
-        "format": "hf_json",
-        "model": str(model.get("type", "not said")),
-        "vocab_size": max(ids, default=-1) + 1,
-        "n_tokens": len(set(_spellings(vocab)) | set(special) | set(others)),
-        **{
-            name: _types(document.get(name))
-            for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-        },
-        "special_tokens": special,
-        "added_tokens": others,
-        "proposed_control_tokens": [token for token in others if looks_like_control(token)],
-    }
-
-
-def of_model(model: Model) -> Findings:
-    """What is in a sentencepiece model, as far as it can be read off without a reader for the format."""
-    kinds = Counter(kind for _, kind in model.pieces)
-    spelled = {
-        kind: [piece for piece, its in model.pieces if its == kind] for kind in (CONTROL, USER_DEFINED)
-    }
-    ordinary = [piece for piece, kind in model.pieces if kind in (NORMAL, USER_DEFINED)]
-    return {
-        "format": "sentencepiece",
-        "model": model.model_type,
-        "vocab_size": len(model.pieces),
-        "n_tokens": len(model.pieces) - kinds[UNUSED],
-        "normalizer": model.normalizer or "not named",
-        "n_byte_pieces": kinds[BYTE],
-        "byte_fallback": model.byte_fallback,
-        "special_tokens": spelled[CONTROL],
-        "added_tokens": spelled[USER_DEFINED],
-        "proposed_control_tokens": [piece for piece in ordinary if looks_like_control(piece)],
-    }
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _spellings(vocab: Any) -> Iterator[str]:
-    for entry in vocab:
-        yield str(entry[0] if isinstance(entry, list) and entry else entry)
-
-
-def _types(part: Any) -> list[str]:
-    """The type of a step, or those of a sequence's steps. A sequence within one is named and not entered."""
-    if not isinstance(part, dict):
-        return []
-    steps = next(
-        (
-            _list(part[key])
-            for key in ("normalizers", "pretokenizers", "processors", "decoders")
-            if key in part
-        ),
-        [part],
-    )
-    return [str(step.get("type")) for step in steps if isinstance(step, dict)]
-
-
 def lines(findings: Mapping[str, Any]) -> Iterator[str]:
     """The findings for a person: a line each, long lists cut in the middle, nothing unprintable."""
     for name, value in findings.items():
         if name == "control_tokens" and value and value == list(findings["special_tokens"]):
             text = "all special tokens"
+        elif name in _STAGES:
+            text = shorten("; ".join(value) or "none", _MAX_LINE)
         elif isinstance(value, Mapping):
-            text = _listed([f"{shown(key)} = {number}" for key, number in value.items()])
+            text = _listed([f"{shown(key)} = {_shown_value(held)}" for key, held in value.items()])
         elif isinstance(value, list):
             text = _listed([shown(str(item)) for item in value])
         elif isinstance(value, bool):
@@ -176,8 +233,16 @@ def lines(findings: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, int):
             text = f"{value:,}"
         else:
-            text = shown(value) if name == "longest_token" else shorten(str(value), 400)
+            text = shown(value) if name == "longest_token" else shorten(str(value), _MAX_LINE)
         yield f"  {name.removeprefix('n_').replace('_', ' ') + ':':<26}{text}"
+
+
+_STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_MAX_LINE = 400
+
+
+def _shown_value(value: object) -> str:
+    return shown(value) if isinstance(value, str) else shorten(json.dumps(value, ensure_ascii=True), 80)
 
 
 def _listed(items: list[str]) -> str:
@@ -213,8 +278,15 @@ def warnings(findings: Mapping[str, Any]) -> Iterable[str]:
             f"{findings['n_holes']:,} ids below the highest are no token; check that the special tokens are those of "
             "this file"
         )
-    if not findings.get("special_tokens"):
+    if not findings.get("special_tokens") and findings.get("format") == "tiktoken":
         yield "there are no special tokens; give those that the model has with --special 'SPELLING=ID'"
+    config = findings.get("tokenizer_config", {})
+    known = {*findings.get("special_tokens", ()), *findings.get("added_tokens", ())}
+    if strange := [name for name in _CONFIG_TOKENS if name in config and config[name] not in known]:
+        yield (
+            f"{' and '.join(strange)} of the tokenizer_config.json: no added token of this tokenizer is spelled so; "
+            "check that the two files belong together"
+        )
     if str(findings.get("pattern_runs", "")).startswith("on"):
         yield (
             "this version has not compiled the pattern: it runs on the regex engine, on texts of at most 64 KiB; check "

@@ -7,9 +7,11 @@ control token. A changed text is a changed golden file of everybody, so they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from tokenwire_core import TokenizerSpec
+from tokenwire_core.spec import PipelineSpec, RankFileSpec, TokenizerSpec
+
+from tokenwire_server.golden import Vector
 
 MOST_SPECIAL_TOKENS = 64
 """Special tokens that get texts of their own: so many halves from the lowest and from the highest ids."""
@@ -142,38 +144,52 @@ TEXTS: tuple[str, ...] = (
 )
 
 
-def questions(spec: TokenizerSpec) -> Iterator[tuple[str, bool]]:
-    """Each text with whether control tokens in it are allowed: the fixed ones, then those of this tokenizer.
+PAIRS = (("Hello, world!", None), ("", None), ("A model never sees text.", "It sees  ids."), ("one", ""))
+"""Texts that are asked for with the template around them, and pairs."""
+
+
+def questions(spec: TokenizerSpec) -> Iterator[Vector]:
+    """What is asked of a tokenizer, as vectors that lack the answers: the fixed texts, then those of its own.
 
     Of its own: each special token within a text (or the lowest and highest ids), both as text and allowed; all
-    special tokens in a row, where that is not too long; its longest tokens and its last, which are the rarest.
-    Cost: O(n log n) in the vocabulary.
+    special tokens in a row, where that is not too long; its longest tokens and its last, which are the rarest. Where
+    the format has templates, some texts and pairs with theirs. Cost: O(n log n) in the vocabulary.
     """
     seen: set[str] = set()
-    for text in (*TEXTS, *_entries(spec.ranks)):
+    for text in (*TEXTS, *_entries(spec)):
         if text not in seen:
             seen.add(text)
-            yield text, False
+            yield Vector(text, ())
     ordered = sorted(spec.special_tokens, key=spec.special_tokens.__getitem__)
     half = MOST_SPECIAL_TOKENS // 2
     chosen = ordered if len(ordered) <= MOST_SPECIAL_TOKENS else ordered[:half] + ordered[-half:]
     ambiguous = _ambiguous(ordered)
     for spelling in chosen:
         text = f"a{spelling} b"
-        yield text, False
+        yield Vector(text, ())
         if spelling not in ambiguous:
-            yield text, True
+            yield Vector(text, (), special=True)
     row = "".join(ordered)
     if len(ordered) > 1 and not ambiguous and len(row.encode()) <= MAX_JOINED_BYTES:
-        yield row, True
+        yield Vector(row, (), special=True)
+    if isinstance(spec, PipelineSpec):
+        for text, pair in PAIRS:
+            yield Vector(text, (), add_special=True, pair=pair)
+        yield Vector("one ", (), pair=" two")
 
 
-def _entries(ranks: Mapping[bytes, int]) -> Iterator[str]:
+def _entries(spec: TokenizerSpec) -> Iterator[str]:
     """The longest tokens and those of the highest ids, as far as they are text."""
-    for tokens in (sorted(ranks, key=len, reverse=True), sorted(ranks, key=ranks.__getitem__, reverse=True)):
-        texts = (text for token in tokens if (text := _as_text(token)) is not None)
+    special_ids = frozenset(spec.special_tokens.values())
+    tokens = {token: id_ for id_, token in spec.tokens() if id_ not in special_ids}
+    for ordered in (
+        sorted(tokens, key=len, reverse=True),
+        sorted(tokens, key=tokens.__getitem__, reverse=True),
+    ):
+        texts = (text for token in ordered if (text := _as_text(token)) is not None)
         for _, text in zip(range(MOST_ENTRIES), texts, strict=False):
-            yield text
+            # Of other formats, the blank that a text must have for the token to come up.
+            yield text if isinstance(spec, RankFileSpec) else text.replace("\u2581", " ")
 
 
 def _as_text(token: bytes) -> str | None:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
+from tokenwire_core.spec import RankFileSpec
 
 from tokenwire_server import artifacts, folders, golden, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
@@ -46,7 +47,7 @@ def golden_path(name: str, manifest_name: str = manifest.DEFAULT_NAME) -> str:
 
 REASONS = MappingProxyType(
     {
-        "GOLDEN_MISMATCH": "the reference library, or else the slow twin, gives other ids",
+        "GOLDEN_MISMATCH": "the reference library, or else the slow twin, gives other ids or another text for them",
         "LOSSY_PATTERN": "the pattern leaves out a part of a text",
         "REFERENCE_FAILED": "the reference library cannot read the artifact, or not encode a text",
         "REFERENCE_MISSING": "golden vectors of a reference library cannot be renewed without it",
@@ -111,18 +112,22 @@ def prove(config: TokenizerConfig, max_bytes: int, order: Sequence[str]) -> Prov
 
 def _changes(before: Golden, after: Golden) -> tuple[Change, ...]:
     """The texts of both whose ids differ."""
-    ids = {(item.text, item.special): item.ids for item in before.vectors}
+    ids = {_question(item): item.ids for item in before.vectors}
     return tuple(
         Change(item.text, item.special, known, item.ids)
         for item in after.vectors
-        if (known := ids.get((item.text, item.special), item.ids)) != item.ids
+        if (known := ids.get(_question(item), item.ids)) != item.ids
     )
 
 
+def _question(item: Vector) -> tuple[str, str | None, bool, bool]:
+    return item.text, item.pair, item.special, item.add_special
+
+
 def write(
-    config: TokenizerConfig, size_bytes: int, digest: str, made: Golden | None, order: Sequence[str]
+    config: TokenizerConfig, size_bytes: int, digest: str, made: Golden, order: Sequence[str]
 ) -> LockedTokenizer:
-    """Write the golden vectors of a tokenizer, if it has any, and its lock entry. Raises `OSError`.
+    """Write the golden vectors of a tokenizer and its lock entry. Raises `OSError`.
 
     What is in the lock of other tokenizers stays, and the time of a file that is the same. `order` are the names in
     the manifest's order, which is the lock's.
@@ -133,12 +138,17 @@ def write(
     known = entries.get(config.name)
     if known is not None and known.file == replace(file, pulled_at=known.file.pulled_at):
         file = known.file
-    entry = LockedTokenizer(config.name, config.format, file, digest)
-    if made is not None:
-        path, content = golden_path(config.name, config.manifest_name), golden.to_json(made)
-        folders.write_whole(config.folder, path, content)
-        sha256 = hashlib.sha256(content).hexdigest()
-        entry = replace(entry, golden=path, golden_sha256=sha256, proven_by=made.made_by)
+    path, content = golden_path(config.name, config.manifest_name), golden.to_json(made)
+    folders.write_whole(config.folder, path, content)
+    entry = LockedTokenizer(
+        config.name,
+        config.format,
+        file,
+        digest,
+        golden=path,
+        golden_sha256=hashlib.sha256(content).hexdigest(),
+        proven_by=made.made_by,
+    )
     entries[config.name] = entry
     place = {name: index for index, name in enumerate(order)}
     ordered = sorted(entries, key=lambda name: place.get(name, len(place)))
@@ -154,11 +164,8 @@ def make_golden(encoder: Encoder, data: bytes) -> Golden:
     Raises `ProofError`: GOLDEN_MISMATCH where reference and core disagree, LOSSY_PATTERN, REFERENCE_FAILED, or the
     reason of a text that the core refuses.
     """
-    spec = encoder.spec
     try:
-        reference = reference_library.installed(
-            data, spec.format, pattern=spec.pattern, special_tokens=spec.special_tokens
-        ) or reference_library.twin(spec)
+        reference = reference_library.of_spec(data, encoder.spec) or reference_library.twin(encoder.spec)
         made = Golden(reference.name, tuple(_vectors(encoder, reference)))
     except ReferenceFailedError as error:
         raise ProofError("REFERENCE_FAILED", f"{error}, or remove it and stay unproven") from None
@@ -167,7 +174,7 @@ def make_golden(encoder: Encoder, data: bytes) -> Golden:
         first = made.vectors[indices[0]]
         raise ProofError(
             "GOLDEN_MISMATCH",
-            f"{made.made_by or 'the slow twin'} gives other ids for {len(indices)} of {len(made.vectors)} texts, "
+            f"{made.made_by or 'the slow twin'} gives other answers for {len(indices)} of {len(made.vectors)} texts, "
             f"the first is number {indices[0]}, {shown(first.text)}: {_difference(encoder, first)}; check the pattern "
             "and special tokens. If they are right, report it with this text",
         )
@@ -176,26 +183,47 @@ def make_golden(encoder: Encoder, data: bytes) -> Golden:
 
 def _vectors(encoder: Encoder, reference: Reference) -> list[Vector]:
     vectors = []
-    for text, special in golden_texts.questions(encoder.spec):
+    for question in golden_texts.questions(encoder.spec):
         try:
             # The core first: it gives up on a pattern that backtracks without end, which a reference may not.
-            ids = encoder.encode(text, special="allow" if special else "text").ids
+            ids = golden.encode(encoder, question)
         except TokenizerError as error:
             raise ProofError(
-                error.reason, f"the golden text {shown(text)} cannot be encoded: {error}"
+                error.reason, f"the golden text {shown(question.text)} cannot be encoded: {error}"
             ) from None
-        if encoder.decode_bytes(ids) != text.encode():
+        if isinstance(encoder.spec, RankFileSpec) and encoder.decode_bytes(ids) != question.text.encode():
             raise ProofError(
                 "LOSSY_PATTERN",
-                f"the pattern leaves out a part of {shown(text)}, so ids do not give back their text; "
+                f"the pattern leaves out a part of {shown(question.text)}, so ids do not give back their text; "
                 "add an alternative that matches what is left, as \\s or [\\s\\S]",
             )
-        vectors.append(Vector(text, tuple(reference.encode(text, special)), special))
+        theirs = reference.encode(question.text, question.special, question.add_special, question.pair)
+        has_no_say = is_own(encoder, reference, question, theirs)
+        answer = ids if has_no_say else theirs
+        decoded = reference.decode(answer)
+        vectors.append(
+            replace(
+                question,
+                ids=tuple(answer),
+                decoded=None if decoded == question.text else decoded,
+                is_own=has_no_say,
+            )
+        )
     return vectors
 
 
+def is_own(encoder: Encoder, reference: Reference, question: Vector, theirs: Sequence[int]) -> bool:
+    """Whether the reference has no say: it makes control tokens of what should be text, or makes none at all."""
+    if question.special:
+        return not reference.finds_control_tokens
+    return not question.add_special and not frozenset(encoder.control_tokens.values()).isdisjoint(theirs)
+
+
 def _difference(encoder: Encoder, vector: Vector) -> str:
-    found = encoder.encode(vector.text, special="allow" if vector.special else "text").ids
+    found = golden.encode(encoder, vector)
+    if tuple(found) == vector.ids:
+        decoded = vector.text if vector.decoded is None else vector.decoded
+        return f"the text of its ids is {shown(decoded)}, and here {shown(encoder.decode(found, reference=True))}"
     return f"{shorten(str(list(vector.ids)), 120)}, and this version {shorten(str(found), 120)}"
 
 
