@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from tokenwire_core.charset import CharSet
@@ -44,10 +44,19 @@ class Alphabet:
         """The text with each character's symbol in its place: as many characters as the text."""
         return text.translate(self._table)
 
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """Code points from which on all have one symbol, up to the next, and that symbol's number; in order from 0."""
+        return zip(self._starts, self._symbols, strict=True)
+
+    def members(self, each: CharSet) -> list[int]:
+        """The numbers of the symbols of one of the sets, ascending."""
+        bit = 1 << self._bits[each]
+        return [symbol for symbol, member in enumerate(self._members) if member & bit]
+
     def symbol_class(self, each: CharSet) -> str:
         """A bracketed class of the symbols of one of the sets."""
-        bit = 1 << self._bits[each]
-        inside = [member & bit != 0 for member in self._members]
+        members = set(self.members(each))
+        inside = [symbol in members for symbol in range(self.n_symbols)]
         edges = [
             symbol for symbol, (a, b) in enumerate(itertools.pairwise([False, *inside, False])) if a != b
         ]

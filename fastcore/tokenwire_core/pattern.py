@@ -49,6 +49,17 @@ class RewrittenPattern:
     alphabet: Alphabet
 
 
+def parse(pattern: str) -> list[CharSet | str]:
+    """The pattern from left to right: sets of characters, and text for what is not a set.
+
+    The text is `|`, a group's opening or `)`, a quantifier, `\\A` or `\\Z` (the very ends of the text).
+
+    Raises:
+        ArtifactError: BAD_PATTERN, UNSUPPORTED_PATTERN, as `rewrite`.
+    """
+    return _Parser(pattern).parse()
+
+
 def rewrite(pattern: str) -> RewrittenPattern:
     """The pattern with all that depends on Unicode or on the engine made explicit.
 
@@ -56,7 +67,7 @@ def rewrite(pattern: str) -> RewrittenPattern:
         ArtifactError: BAD_PATTERN if it is no pattern, UNSUPPORTED_PATTERN if it has a part that could mean something
             else here; the message names the part and its place.
     """
-    parts = _Parser(pattern).parse()
+    parts = parse(pattern)
     sets = list({part: None for part in parts if isinstance(part, CharSet)})
     if len(sets) > MAX_SETS:
         raise ArtifactError(

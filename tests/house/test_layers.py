@@ -29,7 +29,7 @@ LAYERS = {
         {
             *("aligned", "cuts", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
-            *("template", "text_input"),
+            *("template", "text_input", "word_cache"),
         },
         {"char_stages", "split_stages", "text_stages"},
         {"byte_bpe", "char_bpe", "decoder_stages", "encoding", "engine", "reference_decode", "reference_normalize", "token_decoder"},

@@ -1,0 +1,229 @@
+"""The pre-tokenizer of a pipeline: its stages compiled, one after the other, from a text to the pieces a model sees.
+
+`pipeline.py` says what each stage is, and the slow twin, `reference_pretokenize`, what it does. Here a stage is one
+step or a few: `split_stages` cut by patterns, `char_stages` by what characters are, `text_stages` change the text. To
+add a stage is to add its class to `pipeline.py` and a row to `_STEPS`.
+
+Cost: linear in the text and its pieces, for each stage.
+"""
+
+import time
+
+from tokenwire_core import pipeline
+from tokenwire_core.regex_split import MAX_TEXT_BYTES
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.ref cimport PyObject
+from libc.stddef cimport size_t
+from libc.stdint cimport uint32_t
+from libc.string cimport memset
+
+from tokenwire_core.aligned cimport SAME, begin, finish, free_aligned, place_of, put_at
+from tokenwire_core.char_stages cimport (
+    BLANK,
+    NUMBER,
+    PUNCTUATION,
+    BertSplit,
+    ScriptSplit,
+    WordSplit,
+    char_split,
+    length_split,
+)
+from tokenwire_core.cuts cimport PreTokenizer, cutting_of
+from tokenwire_core.scratch cimport (
+    DONE,
+    GREW_TOO_LONG,
+    NO_MEMORY,
+    TOO_SLOW,
+    Range,
+    free_scratch,
+    new_scratch,
+    reserve,
+)
+from tokenwire_core.split_scalar cimport GPT2
+from tokenwire_core.split_stages cimport FamilySplit, RegexSplit, family_split, split_by
+from tokenwire_core.text_stages cimport (
+    ByteAlphabet,
+    MetaspaceText,
+    PrefixBlank,
+    close_gaps,
+    metaspace_text,
+    to_bytes,
+)
+
+cdef extern from "Python.h" nogil:
+    PyObject* PyTuple_GET_ITEM(PyObject* tuple, Py_ssize_t i)
+
+cdef enum:
+    MAX_GROWTH = 16          # a text may become so many times as long, by prefixes and the byte alphabet
+    FREE_GROWTH = 1024       # and so many bytes longer anyway
+
+
+def _byte_level(stage):
+    steps = [PrefixBlank()] if stage.add_prefix_space else []
+    if stage.use_regex:
+        steps.append(family_split(GPT2, cutting_of("Isolated", False)))
+    return [*steps, ByteAlphabet()]
+
+
+def _metaspace(stage):
+    steps = [metaspace_text(stage.replacement, stage.prepend_scheme)]
+    if stage.split:
+        steps.append(split_by(stage.replacement, cutting_of("MergedWithNext", False)))
+    return steps
+
+
+_STEPS = {
+    pipeline.ByteLevel: _byte_level,
+    pipeline.Split: lambda stage: [split_by(stage.pattern, cutting_of(stage.behavior, stage.invert))],
+    pipeline.Whitespace: lambda _: [WordSplit()],
+    pipeline.WhitespaceSplit: lambda _: [char_split(BLANK, cutting_of("Removed", False))],
+    pipeline.Metaspace: _metaspace,
+    pipeline.BertPreTokenizer: lambda _: [BertSplit()],
+    pipeline.Digits: lambda stage: [
+        char_split(NUMBER, cutting_of("Isolated" if stage.individual else "Contiguous", False))
+    ],
+    pipeline.Punctuation: lambda stage: [char_split(PUNCTUATION, cutting_of(stage.behavior, False))],
+    pipeline.CharDelimiterSplit: lambda stage: [split_by(stage.delimiter, cutting_of("Removed", False))],
+    pipeline.UnicodeScripts: lambda _: [ScriptSplit()],
+    pipeline.FixedLength: lambda stage: [length_split(stage.length)],
+}
+"""The steps of each stage."""
+
+
+cdef class PreTokenizerChain:
+    """Stages compiled, in order. Immutable: any number of threads may run one.
+
+    Args:
+        stages: as in `pipeline.Pipeline.pre_tokenizer`.
+        byte_level: the model works on bytes itself. So where the last stage that changes the text is a ByteLevel, its
+            characters of the byte alphabet stay the bytes they stand for; a piece may then be bytes of a character.
+
+    Attributes:
+        is_empty: the text is the only piece, as it is.
+        keeps_bytes: a ByteLevel was left out so, and pieces are bytes.
+        needs_places: what the stages do depends on where in the source a piece stands, as the reference keeps it: the
+            text must be traced.
+        max_text_bytes: the longest text that a pattern on the `regex` module may be given; None without such.
+        fast_pattern: where all that is done is to cut by one pattern of `split.FAMILIES`, that one; else -1.
+
+    Raises:
+        ArtifactError: BAD_PATTERN, UNSUPPORTED_PATTERN.
+    """
+
+    def __init__(self, stages, bint byte_level):
+        cdef list steps = [step for stage in stages for step in _STEPS[type(stage)](stage)]
+        cdef list changes = [
+            number for number, step in enumerate(steps) if isinstance(step, (PrefixBlank, ByteAlphabet, MetaspaceText))
+        ]
+        cdef object last = max(changes, default=None)
+        self.keeps_bytes = byte_level and last is not None and isinstance(steps[last], ByteAlphabet)
+        self.spell_at = len(steps)
+        if self.keeps_bytes and last == len(steps) - 1:
+            steps.pop()
+        elif self.keeps_bytes:
+            self.spell_at = last
+        self.steps = tuple(steps)
+        self.n_steps = len(steps)
+        self.is_empty = not steps
+        self.needs_places = any(
+            isinstance(step, MetaspaceText) and (<MetaspaceText>step).only_at_source_start for step in steps
+        )
+        self.max_text_bytes = MAX_TEXT_BYTES if any(isinstance(step, RegexSplit) for step in steps) else None
+        self.fast_pattern = -1
+        if len(steps) == 1 and isinstance(steps[0], FamilySplit) and (<FamilySplit>steps[0]).plain:
+            self.fast_pattern = (<FamilySplit>steps[0]).family
+
+    cdef int run(self, Scratch* s, const Aligned* text, size_t start, size_t end, Pieces* pieces) noexcept nogil:
+        cdef size_t i
+        cdef size_t most_bytes = (end - start) * MAX_GROWTH + FREE_GROWTH
+        cdef const Aligned* spelled = NULL
+        cdef int status
+        if not reserve(&s.ranges[0], sizeof(Range)):
+            return NO_MEMORY
+        pieces.text = text
+        pieces.ranges = <Range*>s.ranges[0].p
+        pieces.ranges[0].start = <uint32_t>start
+        pieces.ranges[0].end = <uint32_t>end
+        pieces.n = 1
+        for i in range(self.n_steps):
+            if i == self.spell_at:
+                status = close_gaps(s, pieces)
+                if status != DONE:
+                    return status
+                spelled = pieces.text
+            status = (<PreTokenizer>PyTuple_GET_ITEM(<PyObject*>self.steps, i)).run(s, pieces)
+            if status != DONE:
+                return status
+            if pieces.text != text and pieces.text.n > most_bytes:
+                return GREW_TOO_LONG
+            if pieces.n == 0:
+                return DONE
+        if spelled != NULL:
+            to_bytes(pieces, spelled)
+        return DONE
+
+
+def pre_tokenize(stages, source, int tracing, bint byte_level=False, size_t start=0, end=None, double timeout_s=1.0):
+    """What the stages make of a text: the bytes of each piece, and the places of the characters that begin in it.
+
+    Args:
+        source: the text, or stretches of it that were changed before: (text, source start, source end), in bytes; with
+            source end None the characters are those of the source.
+        tracing: see `aligned`. With 0 there are no places, and each piece has None.
+        start, end: bytes of the text, which alone are pre-tokenized.
+
+    Raises:
+        TimeoutError, MemoryError, OverflowError: TOO_SLOW, NO_MEMORY, GREW_TOO_LONG.
+    """
+    cdef PreTokenizerChain chain = PreTokenizerChain(stages, byte_level)
+    cdef Scratch* s = new_scratch()
+    cdef Aligned text
+    cdef Pieces pieces
+    cdef int status
+    cdef bytes utf8
+    if s == NULL:
+        raise MemoryError
+    memset(&text, 0, sizeof(Aligned))
+    try:
+        begin(&text, tracing)
+        for part, source_start, source_end in [(source, 0, None)] if isinstance(source, str) else source:
+            utf8 = part.encode()
+            put_at(
+                &text,
+                <const uint8_t*>PyBytes_AS_STRING(utf8),
+                PyBytes_GET_SIZE(utf8),
+                source_start,
+                <uint32_t>SAME if source_end is None else source_end,
+            )
+        if not finish(&text):
+            raise MemoryError
+        s.give_up_at_s = time.thread_time() + timeout_s
+        status = chain.run(s, &text, start, text.n if end is None else end, &pieces)
+        if status != DONE:
+            raise {NO_MEMORY: MemoryError, GREW_TOO_LONG: OverflowError, TOO_SLOW: TimeoutError}[status]
+        return pieces_of(&pieces)
+    finally:
+        free_aligned(&text)
+        free_scratch(s)
+
+
+cdef list pieces_of(const Pieces* pieces):
+    cdef const uint8_t* p = pieces.text.text
+    cdef uint32_t source = 0, source_end = 0
+    cdef size_t i, at, after
+    cdef list found = [], places
+    for i in range(pieces.n):
+        places = [] if pieces.text.tracing else None
+        at = pieces.ranges[i].start
+        while places is not None and at < pieces.ranges[i].end:
+            after = at + 1
+            while after < pieces.text.n and p[after] & 0xC0 == 0x80:
+                after += 1
+            if p[at] & 0xC0 != 0x80:
+                place_of(pieces.text, at, after, &source, &source_end)
+                places.append((source, source_end))
+            at = after
+        at = pieces.ranges[i].start
+        found.append((PyBytes_FromStringAndSize(<const char*>p + at, pieces.ranges[i].end - at), places))
+    return found

@@ -1,0 +1,38 @@
+# Splitting by a pattern: the four ways to find its matches.
+from libc.stdint cimport uint8_t, uint16_t
+
+from tokenwire_core.cuts cimport Cutting, PreTokenizer
+
+# A pattern of split.FAMILIES. Its matches are the whole text.
+cdef class FamilySplit(PreTokenizer):
+    cdef int family
+    cdef Cutting how
+    cdef bint plain          # the matches are the pieces
+
+# A pattern with a table (see pattern_table).
+cdef class TableSplit(PreTokenizer):
+    cdef object table
+    cdef const uint16_t* blocks
+    cdef const uint8_t* symbols
+    cdef const uint16_t* steps
+    cdef const uint8_t* long_states
+    cdef size_t n_symbols
+    cdef size_t n_long_states
+    cdef Cutting how
+
+# Literal text.
+cdef class LiteralSplit(PreTokenizer):
+    cdef bytes literal
+    cdef const uint8_t* p
+    cdef size_t n
+    cdef Cutting how
+
+# Any other pattern, on the `regex` module.
+cdef class RegexSplit(PreTokenizer):
+    cdef object pattern
+    cdef object alphabet
+    cdef Cutting how
+
+# The stage for a pattern, literal text or a Regex.
+cdef PreTokenizer split_by(object pattern, Cutting how)
+cdef FamilySplit family_split(int family, Cutting how)
