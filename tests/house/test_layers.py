@@ -31,7 +31,7 @@ LAYERS = {
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
             *("template", "text_input", "word_cache"),
         },
-        {"char_stages", "split_stages", "text_stages"},
+        {"char_stages", "unigram", "wordpiece", "split_stages", "text_stages"},
         {"byte_bpe", "char_bpe", "decoder_stages", "encoding", "engine", "reference_decode", "reference_normalize", "token_decoder"},
         {"decoders", "pretokenizers", "rank_engine", "reference_added", "reference_pretokenize"},
         {"reference", "reference_pipeline", "reference_sentencepiece", "truncate"},
