@@ -75,9 +75,11 @@ cdef class Merges:
     cdef int make_room(self, size_t n_merges) except -1
     # Enter a merge for which there is room. Of two for the same pair the later one counts.
     cdef void insert(self, uint32_t left, uint32_t right, uint32_t merge) noexcept nogil
+    # Where there are no ranks: if the results of n_merges (TW_NO_ID for those that were not entered) rise as their
+    # numbers do, let results be the numbers, so that nothing is to be looked up.
+    cdef void number_by_id(self, size_t n_merges) noexcept nogil
 
 # The merges of bytes to the entries of a Vocab.
 cdef class MergeTable(Merges):
     cdef readonly uint32_t n_unreachable
     cdef int build(self, const VocabTables* v, const MergeTables* listed) except -1
-    cdef void number_by_id(self, size_t n_merges) noexcept nogil

@@ -272,6 +272,27 @@ cdef class Merges:
             i = (i + 1) & self.tables.mask
         self.tables.slots[i] = key << ID_BITS | merge
 
+    cdef void number_by_id(self, size_t n_merges) noexcept nogil:
+        """Where ids rise as ranks do, let an id be the number of its merge, so that nothing is looked up."""
+        cdef MergeTables* m = &self.tables
+        cdef size_t i
+        cdef uint32_t last = 0, n_unordered = 0
+        for i in range(n_merges):
+            if m.results[i] != TW_NO_ID:
+                n_unordered += m.results[i] < last
+                last = m.results[i]
+        if n_unordered:
+            return
+        for i in range(m.mask + 1):
+            if m.slots[i]:
+                m.slots[i] = (m.slots[i] >> ID_BITS << ID_BITS) | m.results[m.slots[i] & (ID_LIMIT - 1)]
+        if m.byte_pairs != NULL:
+            for i in range(65536):
+                if m.byte_pairs[i] != TW_NO_ID:
+                    m.byte_pairs[i] = m.results[m.byte_pairs[i]]
+        free(m.results)
+        m.results = NULL
+
 
 cdef class MergeTable(Merges):
     """The merges of bytes to the entries of a `Vocab`.
@@ -368,26 +389,6 @@ cdef class MergeTable(Merges):
         if failed:
             raise MemoryError
         return 0
-
-    cdef void number_by_id(self, size_t n_merges) noexcept nogil:
-        """Where ids rise as ranks do, let an id be the number of its merge, so that nothing is looked up."""
-        cdef MergeTables* m = &self.tables
-        cdef size_t i
-        cdef uint32_t last = 0, n_unordered = 0
-        for i in range(n_merges):
-            if m.results[i] != TW_NO_ID:
-                n_unordered += m.results[i] < last
-                last = m.results[i]
-        if n_unordered:
-            return
-        for i in range(m.mask + 1):
-            if m.slots[i]:
-                m.slots[i] = (m.slots[i] >> ID_BITS << ID_BITS) | m.results[m.slots[i] & (ID_LIMIT - 1)]
-        for i in range(65536):
-            if m.byte_pairs[i] != TW_NO_ID:
-                m.byte_pairs[i] = m.results[m.byte_pairs[i]]
-        free(m.results)
-        m.results = NULL
 
 
 def merge(list symbols not None, list merges not None):
