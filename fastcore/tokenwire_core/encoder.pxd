@@ -22,5 +22,5 @@ cdef class Encoder:
     cdef void release(self, Scratch* s) noexcept
     cdef object allowed(self, object special)
     cdef int run(self, Scratch* s, TextInput source, uint64_t limit) except -1
-    cdef int hold(self, Scratch* s, TextInput source) except -1
+    cdef Py_ssize_t hold(self, Scratch* s, TextInput source) except -1
     cdef tuple layout(self, int n_texts, bint add_special)

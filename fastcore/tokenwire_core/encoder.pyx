@@ -179,8 +179,8 @@ cdef class Encoder:
         cdef TextInput source = read_text(text, "text", invalid)
         cdef Scratch* s = self.acquire(True, TRACE_SPANS)
         try:
-            self.hold(s, source)
-            return [self._found(source, match) for match in self.engine.find(s, 0, source.parts[-1][0])]
+            n_bytes = self.hold(s, source)
+            return [self._found(source, match) for match in self.engine.find(s, 0, n_bytes)]
         finally:
             self.release(s)
 
@@ -284,8 +284,8 @@ cdef class Encoder:
         self.pool[self.n_pool] = s
         self.n_pool += 1
 
-    cdef int hold(self, Scratch* s, TextInput source) except -1:
-        """Copy the text to the scratch."""
+    cdef Py_ssize_t hold(self, Scratch* s, TextInput source) except -1:
+        """Copy the text to the scratch. Returns its size in bytes."""
         cdef const uint8_t* p
         cdef size_t n = source.view(&p)
         cdef size_t max_bytes = MAX_TEXT_BYTES if self.engine.max_text_bytes is None else self.engine.max_text_bytes
@@ -295,7 +295,7 @@ cdef class Encoder:
             s.give_up_at_s = time.thread_time() + TIMEOUT_S
         if not hold_text(s, p, n):
             raise MemoryError
-        return 0
+        return n
 
     cdef int run(self, Scratch* s, TextInput source, uint64_t limit) except -1:
         """Append the tokens of a text to the scratch."""

@@ -29,3 +29,7 @@ cdef class Engine:
 
 # Raise what a Status says.
 cdef int check(Scratch* s, int status) except -1
+
+# The number of the next piece of a text that is traced.
+cdef inline uint32_t next_word(const Scratch* s) noexcept nogil:
+    return (<const uint32_t*>s.words.p)[s.n_ids - 1] + 1 if s.tracing and s.n_ids else 0

@@ -16,3 +16,4 @@ cdef class RankEngine(Engine):
 
     cdef int encode_run(self, Scratch* s, size_t start, size_t end, uint64_t limit) except -1
     cdef bint encode_compiled(self, Scratch* s, size_t start, size_t end, uint64_t limit) noexcept nogil
+    cdef bint encode_piece(self, Scratch* s, size_t start, size_t end) noexcept nogil

@@ -6,11 +6,12 @@ Cost: linear in the text and O(n log n) in the longest piece; about 7 ns a byte 
 whose pieces are long and not cached.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t
 
 from tokenwire_core.regex_split import RegexSplitter
 
-from tokenwire_core.engine cimport GIL_BYTES
+from tokenwire_core.engine cimport GIL_BYTES, next_word
 from tokenwire_core.pieces cimport encode_pieces, place_tokens
 from tokenwire_core.scratch cimport append_token
 from tokenwire_core.special cimport ControlMatch
@@ -36,8 +37,8 @@ cdef class RankEngine(Engine):
             self.tiling = self.vocab
 
     cpdef bytes bytes_of(self, uint32_t id):
-        cdef const uint32_t* starts = self.vocab.tables.starts
-        return self.vocab.tables.blob[starts[id] : starts[id + 1]]
+        cdef const uint32_t* at = self.vocab.tables.starts + id
+        return PyBytes_FromStringAndSize(<const char*>self.vocab.tables.blob + at[0], at[1] - at[0])
 
     cdef object allowing(self, object spellings):
         if spellings is None:
@@ -55,10 +56,14 @@ cdef class RankEngine(Engine):
     cdef int encode(self, Scratch* s, size_t start, size_t end, object allowed, uint64_t limit) except -1:
         cdef ControlMatcher matcher = allowed
         cdef ControlMatch match
+        cdef uint32_t word
         while matcher is not None and matcher.find(s.text, end, start, &match):
             self.encode_run(s, start, match.start, limit)
+            word = next_word(s)
             if not append_token(s, match.id, match.start, match.end):
                 raise MemoryError
+            if s.tracing:
+                (<uint32_t*>s.words.p)[s.n_ids - 1] = word
             start = match.end
             if s.n_ids > limit:
                 return 0
@@ -68,7 +73,7 @@ cdef class RankEngine(Engine):
     cdef int encode_run(self, Scratch* s, size_t start, size_t end, uint64_t limit) except -1:
         """Encode s.text[start:end], in which no control token is to be found."""
         cdef bint done
-        cdef size_t span_start, span_end, before
+        cdef size_t span_start, span_end
         if start == end:
             return 0
         if not self.runs_regex:
@@ -81,23 +86,37 @@ cdef class RankEngine(Engine):
                 raise MemoryError
             return 0
         for span_start, span_end in self.regex_splitter.spans(s.text[start:end].decode(), s.give_up_at_s):
-            s.chunk_ends[0] = <uint32_t>(start + span_end)
-            before = s.n_ids
-            if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, s.text, start + span_start, 1):
+            if not self.encode_piece(s, start + span_start, start + span_end):
                 raise MemoryError
-            if s.tracing:
-                place_tokens(&self.vocab.tables, s, before, start + span_start)
             if s.n_ids > limit:
                 return 0
         return 0
 
     cdef bint encode_compiled(self, Scratch* s, size_t start, size_t end, uint64_t limit) noexcept nogil:
-        cdef size_t position = start, chunk_start, before = s.n_ids, k
+        cdef size_t position = start, piece_start, piece_end, k, j
         while position < end and s.n_ids <= limit:
-            chunk_start = position
+            piece_start = position
             k = split_chunk(self.pattern, s.text, end, &position, s.chunk_ends)
-            if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, s.text, chunk_start, k):
-                return False
+            if not s.tracing:
+                if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, s.text, piece_start, k):
+                    return False
+                continue
+            for j in range(k):
+                piece_end = s.chunk_ends[j]
+                if not self.encode_piece(s, piece_start, piece_end):
+                    return False
+                piece_start = piece_end
+        return True
+
+    cdef bint encode_piece(self, Scratch* s, size_t start, size_t end) noexcept nogil:
+        """Encode one piece, with places where they are asked for."""
+        cdef size_t first = s.n_ids, i
+        cdef uint32_t word = next_word(s)
+        s.chunk_ends[0] = <uint32_t>end
+        if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, s.text, start, 1):
+            return False
         if s.tracing:
-            place_tokens(&self.vocab.tables, s, before, start)
+            place_tokens(&self.vocab.tables, s, first, start)
+            for i in range(first, s.n_ids):
+                (<uint32_t*>s.words.p)[i] = word
         return True

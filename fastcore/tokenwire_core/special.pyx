@@ -68,6 +68,8 @@ cdef class ControlMatcher:
         cdef uint32_t node
         cdef const void* hit
         match.id = TW_NO_ID
+        if self.n_nodes == 1:
+            return False
         while i < n:
             if self.only_first >= 0:
                 hit = memchr(text + i, self.only_first, n - i)
