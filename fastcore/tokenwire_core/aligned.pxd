@@ -30,6 +30,8 @@ cdef void begin(Aligned* a, int tracing) noexcept nogil
 cdef void free_aligned(Aligned* a) noexcept nogil
 # text[start:end] as it is in `whole`, with `one` as its stretch. Not to be written to or freed.
 cdef void view_of(Aligned* a, Stretch* one, const Aligned* whole, size_t start, size_t end) noexcept nogil
+# Room for n bytes more, and TEXT_PADDING behind them. False when memory has run out.
+cdef bint reserve_text(Aligned* a, size_t n) noexcept nogil
 # Zero the padding: after the last write. False when memory has run out.
 cdef bint finish(Aligned* a) noexcept nogil
 

@@ -129,13 +129,13 @@ def _bert(stage: pipeline.BertNormalizer, text: AlignedText) -> None:
         text.expand(lower)
 
 
-_NMT_REMOVED: Final = frozenset(map(chr, (*range(0x01, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F)))
-_NMT_BLANKS: Final = frozenset("\t\n\f\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd")
+NMT_REMOVED: Final = frozenset(map(chr, (*range(0x01, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F)))
+NMT_BLANKS: Final = frozenset("\t\n\f\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd")
 
 
 def _nmt(_: pipeline.Nmt, text: AlignedText) -> None:
-    text.keep(lambda char: char not in _NMT_REMOVED)
-    text.map(lambda char: " " if char in _NMT_BLANKS else char)
+    text.keep(lambda char: char not in NMT_REMOVED)
+    text.map(lambda char: " " if char in NMT_BLANKS else char)
 
 
 MAX_CLUSTER_BYTES: Final = 5

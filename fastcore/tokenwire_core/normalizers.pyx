@@ -1,0 +1,243 @@
+"""The normalizers of a tokenizer.json, compiled: text to text, each character knowing where it came from.
+
+`NormalizerChain` runs the stages of a `pipeline.Pipeline` one after the other. What each stage of `pipeline` is
+compiled to stands in one table at the end; a new one takes a class with `rewrite` (see `rewriting`) and a row there.
+
+| stage | |
+|---|---|
+| UnicodeForm | `normal_forms` |
+| Lowercase, StripAccents, Nmt, ByteLevelNormalizer, and each part of BertNormalizer | `character_maps` |
+| Precompiled | `precompiled` |
+| Replace | `replacing` |
+| StripBlanks, Prepend | here |
+
+The slow twin is `reference_normalize`, in places with `TRACE_REFERENCE` too.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from tokenwire_core.aligned cimport SAME, TRACE_NOTHING, TRACE_REFERENCE, Stretch, place_of, put_at
+from tokenwire_core.character_maps cimport is_blank
+from tokenwire_core.rewriting cimport char_before, char_bytes, end_rewrite, keep_to, replace
+from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, free_scratch, hold_text, new_scratch
+from tokenwire_core.unicode_class cimport code_point_at
+
+import time
+
+from tokenwire_core import pipeline
+from tokenwire_core.character_maps import (
+    ByteLevelNormalizer,
+    LowerNormalizer,
+    cleaned_by_nmt,
+    cleaned_for_bert,
+    spaced_han,
+    without_accents,
+    without_marks,
+)
+from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError
+from tokenwire_core.normal_forms import FormNormalizer
+from tokenwire_core.precompiled import PrecompiledNormalizer
+from tokenwire_core.regex_split import MAX_TEXT_BYTES, TIMEOUT_S
+from tokenwire_core.replacing import ReplaceByRegex, replacer
+
+cdef enum:
+    MAX_GROWTH = 16          # times the source
+    ALWAYS_ALLOWED = 1 << 20 # bytes of normalized text
+
+
+cdef class NormalizerChain:
+    """Stages in order.
+
+    Args:
+        stages: of `pipeline`.
+
+    Attributes:
+        is_empty: there is no stage.
+        max_text_bytes: how long a text may be, None for any.
+
+    Raises:
+        ArtifactError: BAD_CHARSMAP, BAD_PATTERN, UNSUPPORTED_PATTERN.
+    """
+
+    def __cinit__(self, stages):
+        cdef Normalizer stage
+        cdef size_t k
+        self.stages = tuple(compiled for each in stages for compiled in _COMPILED[type(each)](each))
+        self.n_stages = len(self.stages)
+        self.is_empty = self.n_stages == 0
+        self.max_text_bytes = None
+        self.stage = <void**>PyMem_Malloc((self.n_stages + 1) * sizeof(void*))
+        if self.stage == NULL:
+            raise MemoryError
+        for k, stage in enumerate(self.stages):
+            self.stage[k] = <void*>stage
+            if isinstance(stage, ReplaceByRegex):
+                self.max_text_bytes = MAX_TEXT_BYTES
+
+    def __dealloc__(self):
+        PyMem_Free(self.stage)
+
+    cdef int run(self, Scratch* s, const Aligned* text, const Aligned** result) noexcept nogil:
+        cdef Rewrite r
+        cdef size_t k, which = 0
+        cdef int status
+        r.max_bytes = max(<size_t>ALWAYS_ALLOWED, text.n * MAX_GROWTH)
+        r.nowhere = text.stretches[0].source if text.n_stretches else 0
+        result[0] = text
+        for k in range(self.n_stages):
+            r.old = result[0]
+            r.out = &s.normalized[which]
+            r.kept = 0
+            r.has_changed = False
+            status = (<Normalizer>self.stage[k]).rewrite(s, &r)
+            if status == DONE:
+                status = end_rewrite(&r)
+            if status != DONE:
+                return status
+            if r.has_changed:
+                result[0] = r.out
+                which ^= 1
+        return DONE
+
+
+cdef class StripNormalizer(Normalizer):
+    """Blanks removed at the ends."""
+
+    cdef bint left, right
+
+    def __init__(self, stage):
+        self.left = stage.left
+        self.right = stage.right
+
+    cdef int rewrite(self, Scratch* s, Rewrite* r) noexcept nogil:
+        cdef const uint8_t* p = r.old.text
+        cdef size_t start = 0, end = r.old.n, after = 0, before
+        while self.left and start < end and is_blank(code_point_at(p, start, &after)):
+            start = after
+        while self.right and end > start:
+            before = char_before(p, end)
+            if not is_blank(code_point_at(p, before, &after)):
+                break
+            end = before
+        if start:
+            replace(r, 0, start, NULL, 0)
+        if end < r.old.n:
+            replace(r, end, r.old.n, NULL, 0)
+        return DONE
+
+
+cdef class PrependNormalizer(Normalizer):
+    """Text put before a text that is not empty.
+
+    In the reference it takes the place of the first character, which then shares that.
+    """
+
+    cdef bytes utf8
+    cdef const uint8_t* p
+    cdef size_t n
+
+    def __init__(self, stage):
+        self.utf8 = stage.text.encode()
+        self.p = <const uint8_t*>PyBytes_AS_STRING(self.utf8)
+        self.n = PyBytes_GET_SIZE(self.utf8)
+
+    cdef int rewrite(self, Scratch* s, Rewrite* r) noexcept nogil:
+        cdef uint32_t source = r.nowhere, source_end = r.nowhere
+        if r.old.n == 0:
+            return DONE
+        if r.old.tracing != TRACE_REFERENCE:
+            return DONE if self.n == 0 or replace(r, 0, 0, self.p, self.n) else GREW_TOO_LONG
+        keep_to(r, 0)
+        r.kept = char_bytes(r.old.text[0])
+        if self.n:
+            place_of(r.old, 0, r.kept, &source, &source_end)
+            put_at(r.out, self.p, self.n, source, source_end)
+        put_at(r.out, r.old.text, r.kept, source, source_end)
+        return DONE
+
+
+def _bert(stage):
+    """BERT's cleaning is stages of its own, one after the other."""
+    compiled = []
+    if stage.clean_text:
+        compiled.append(cleaned_for_bert())
+    if stage.handle_chinese_chars:
+        compiled.append(spaced_han())
+    if stage.lowercase if stage.strip_accents is None else stage.strip_accents:
+        compiled += [FormNormalizer(pipeline.UnicodeForm("NFD")), without_accents()]
+    if stage.lowercase:
+        compiled.append(LowerNormalizer())
+    return compiled
+
+
+_COMPILED = {
+    pipeline.UnicodeForm: lambda stage: [FormNormalizer(stage)],
+    pipeline.Lowercase: lambda stage: [LowerNormalizer()],
+    pipeline.StripBlanks: lambda stage: [StripNormalizer(stage)],
+    pipeline.StripAccents: lambda stage: [without_marks()],
+    pipeline.Prepend: lambda stage: [PrependNormalizer(stage)],
+    pipeline.Replace: lambda stage: [replacer(stage)],
+    pipeline.BertNormalizer: _bert,
+    pipeline.Nmt: lambda stage: [cleaned_by_nmt()],
+    pipeline.Precompiled: lambda stage: [PrecompiledNormalizer(stage)],
+    pipeline.ByteLevelNormalizer: lambda stage: [ByteLevelNormalizer()],
+}
+"""What each stage of `pipeline` is compiled to."""
+
+
+def normalize(stages, str text, int tracing=TRACE_NOTHING) -> tuple[str, list[tuple[int, int]]]:
+    """The text after all stages, and where in the source's UTF-8 each of its characters came from.
+
+    Args:
+        stages: of `pipeline`.
+        tracing: 0 for no places (the list is empty), 1 for those of our rule, 2 for the reference's.
+
+    Raises:
+        NormalizedTooLongError: it would be over 1 MiB and 16 times as long as it came.
+        PatternTooSlowError: matching took longer than the timeout.
+    """
+    cdef NormalizerChain chain = NormalizerChain(stages)
+    cdef bytes utf8 = text.encode()
+    cdef Aligned source
+    cdef Stretch one
+    cdef const Aligned* result = NULL
+    cdef size_t start, end
+    cdef uint32_t first = 0, last = 0
+    cdef int status
+    cdef Scratch* s = new_scratch()
+    cdef list spans = []
+    if s == NULL:
+        raise MemoryError
+    try:
+        if not hold_text(s, <const uint8_t*>PyBytes_AS_STRING(utf8), PyBytes_GET_SIZE(utf8)):
+            raise MemoryError
+        s.give_up_at_s = time.thread_time() + TIMEOUT_S
+        memset(&source, 0, sizeof(source))
+        source.text = s.text
+        source.n = PyBytes_GET_SIZE(utf8)
+        source.tracing = tracing
+        one.start = 0
+        one.source = 0
+        one.source_end = SAME
+        source.stretches = &one
+        source.n_stretches = tracing != TRACE_NOTHING and source.n != 0
+        with nogil:
+            status = chain.run(s, &source, &result)
+        if status == NO_MEMORY:
+            raise MemoryError
+        if status == GREW_TOO_LONG:
+            raise NormalizedTooLongError
+        if status != DONE:
+            raise PatternTooSlowError(TIMEOUT_S)
+        start = 0
+        while tracing and start < result.n:
+            end = start + char_bytes(result.text[start])
+            place_of(result, start, end, &first, &last)
+            spans.append((first, last))
+            start = end
+        return (<const char*>result.text)[:result.n].decode(), spans
+    finally:
+        free_scratch(s)
