@@ -19,7 +19,7 @@ help: ## list the targets
 serve: $(VENV)/built ## run the service on the embedded tokenizers and say how to call it
 	$(BIN)/tokenwire serve $(SERVE_ARGS)
 
-test: $(VENV)/ready .cache/rank-files ## the tests, without those marked long or system
+test: $(VENV)/ready .cache/pulled ## the tests, without those marked long or system
 	$(PYTEST) -m "not long and not system" --ignore=tests/house
 
 check: $(VENV)/ready $(PROTO_PYTHON) ## lint, types, stubs, layers, contract, committed data
@@ -31,11 +31,11 @@ check: $(VENV)/ready $(PROTO_PYTHON) ## lint, types, stubs, layers, contract, co
 bench: $(VENV)/ready ## compare with tiktoken and write the README's table
 	$(BIN)/python -m tests.bench
 
-test-system: $(VENV)/ready .cache/rank-files ## tests that need tools or processes of the operating system
+test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes of the operating system
 	tests/system/install-tools.sh
 	$(PYTEST) -m "system and not long"
 
-test-long: $(VENV)/ready .cache/rank-files ## every code point, 200,000 random texts, full-size worst cases
+test-long: $(VENV)/ready .cache/pulled ## every code point, 200,000 random texts, full-size worst cases
 	tests/system/install-tools.sh
 	$(PYTEST) -m long
 
@@ -69,7 +69,7 @@ $(PROTO_PYTHON): proto/requirements.txt | $(VENV)/created
 	.venv-proto/bin/pip install --quiet --disable-pip-version-check --requirement proto/requirements.txt
 	touch $@
 
-.cache/rank-files: tests/data/pull.py tests/data/rank_files.toml | $(VENV)/ready
+.cache/pulled: tests/data/pull.py tests/data/rank_files.toml tests/data/artifacts.toml | $(VENV)/ready
 	$(BIN)/python tests/data/pull.py
 	mkdir -p $(@D) && touch $@
 

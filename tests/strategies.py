@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -118,23 +118,29 @@ def _mutated(rng: random.Random, text: str, glue: str) -> str:
     return text[:at] + glue + text[at + rng.randint(0, 2) :]
 
 
-_KINDS: tuple[Callable[[random.Random], str], ...] = (
-    lambda rng: "".join(_code_point(rng) for _ in range(rng.randint(1, 8))),
-    _word,
-    lambda rng: "".join(rng.choices(BLANKS, k=rng.randint(1, 8))),
-    lambda rng: "".join(rng.choices(EDGES, k=rng.randint(1, 8))),
-    lambda rng: _mutated(rng, rng.choice(CONTROL_WORDS), rng.choice(["", "|", " ", "<"])),
-    lambda rng: _mutated(rng, rng.choice(LINES), rng.choice(["", _code_point(rng), " ", "\n", "'s"])),
-    lambda rng: rng.choice([_code_point(rng), rng.choice(EDGES), rng.choice(BLANKS)]) * rng.randint(2, 60),
+_KINDS: tuple[Callable[[random.Random, Sequence[str], Sequence[str]], str], ...] = (
+    lambda rng, _words, _lines: "".join(_code_point(rng) for _ in range(rng.randint(1, 8))),
+    lambda rng, _words, _lines: _word(rng),
+    lambda rng, _words, _lines: "".join(rng.choices(BLANKS, k=rng.randint(1, 8))),
+    lambda rng, _words, _lines: "".join(rng.choices(EDGES, k=rng.randint(1, 8))),
+    lambda rng, words, _lines: _mutated(rng, rng.choice(words), rng.choice(["", "|", " ", "<"])),
+    lambda rng, _words, lines: _mutated(
+        rng, rng.choice(lines), rng.choice(["", _code_point(rng), " ", "\n", "'s"])
+    ),
+    lambda rng, _words, _lines: (
+        rng.choice([_code_point(rng), rng.choice(EDGES), rng.choice(BLANKS)]) * rng.randint(2, 60)
+    ),
 )
 
 
-def random_text(rng: random.Random) -> str:
+def random_text(
+    rng: random.Random, control_words: Sequence[str] = CONTROL_WORDS, lines: Sequence[str] = LINES
+) -> str:
     """One text of the kinds of `texts`, made a hundred times as fast and without shrinking."""
     most = 1 << rng.randint(0, 10)
     parts: list[str] = []
     length = 0
     while length < most:
-        parts.append(rng.choice(_KINDS)(rng))
+        parts.append(rng.choice(_KINDS)(rng, control_words, lines))
         length += len(parts[-1])
     return "".join(parts)[:most]

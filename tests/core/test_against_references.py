@@ -1,0 +1,211 @@
+"""Parity with `tokenizers` and `sentencepiece` themselves, for every published artifact and whatever text comes.
+
+A text's answer is ids and count in each way to encode that the library knows; of a share of the texts also the
+library's own offsets and the text of the ids. Differences are shown as the least text that still has one.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.artifact_files import AS_TEXT, PULLED_NAMES, TABLE, Mode, ours, theirs
+from tests.core.test_against_tiktoken import CONTEXTS, all_code_points, blocks, corpus_files
+from tests.strategies import CONTROL_WORDS, LINES, random_text
+
+N_RANDOM_TEXTS = 100_000
+SHARE = 50
+"""Of how many texts one is also compared by offsets and decode."""
+N_SHOWN = 5
+MOST_CONTROL_WORDS = 200
+"""Of the thousands of `<unused7>` in some vocabularies so many are spelled, nearly, in random texts."""
+
+Differs = Callable[[str], bool]
+
+
+def shrunk(text: str, differs: Differs, most_tries: int = 3000) -> str:
+    """A least text with a difference: no part of it can go that is a power of two long."""
+    step = 1 << max(len(text).bit_length() - 1, 0)
+    while step:
+        at = 0
+        while at < len(text) and (most_tries := most_tries - 1) > 0:
+            shorter = text[:at] + text[at + step :]
+            if differs(shorter):
+                text = shorter
+            else:
+                at += step
+        step //= 2
+    return text
+
+
+def ids_differ(name: str, mode: Mode) -> Differs:
+    """Whether ids or count of a text are other than the library's."""
+    encoder, library = ours(name), theirs(name)
+
+    def differs(text: str) -> bool:
+        (want,) = library.ids([text], mode)
+        have = encoder.encode(text, special=mode.special, add_special=mode.add_special).ids
+        count = encoder.count(text, special=mode.special, add_special=mode.add_special)
+        return have != want or count != len(want)
+
+    return differs
+
+
+def places_or_text_differ(name: str) -> Differs:
+    """Whether offsets of a text, or the text of its ids, are other than the library's."""
+    encoder, library = ours(name), theirs(name)
+
+    def differs(text: str) -> bool:
+        encoding = encoder.encode(text)
+        if encoding.offsets(library.unit, reference=True) != library.offsets([text])[0]:
+            return True
+        return encoder.decode(encoding.ids, reference=True) != library.decode([encoding.ids])[0]
+
+    return differs
+
+
+def differences(name: str, texts: Iterable[str], modes: Sequence[Mode] | None = None) -> list[str]:
+    """What differs, as sentences; ids of all texts, places and decodes of every `SHARE`-th."""
+    encoder, library = ours(name), theirs(name)
+    found: dict[str, int] = {}
+
+    def is_enough(what: str, text: str, differs: Differs) -> bool:
+        """Note a difference: whether there are enough now, of other or the same least texts."""
+        shown = f"{what}: {shrunk(text, differs)!a}"
+        found[shown] = found.get(shown, 0) + 1
+        return len(found) >= N_SHOWN or sum(found.values()) >= 4 * N_SHOWN
+
+    for block in blocks(texts):
+        for mode in modes or library.modes:
+            want = library.ids(block, mode)
+            have = [
+                encoding.ids
+                for encoding in encoder.encode_batch(
+                    block, special=mode.special, add_special=mode.add_special
+                )
+            ]
+            counts = [
+                encoder.count(text, special=mode.special, add_special=mode.add_special) for text in block
+            ]
+            if have == want and counts == list(map(len, want)):
+                continue
+            for text, expected, ids, count in zip(block, want, have, counts, strict=True):
+                if ids != expected or count != len(expected):
+                    what = f"ids, {mode.special}, add_special {mode.add_special}"
+                    if is_enough(what, text, ids_differ(name, mode)):
+                        return list(found)
+        differs = places_or_text_differ(name)
+        for text in filter(differs, block[::SHARE]):
+            if is_enough("offsets or decode", text, differs):
+                return list(found)
+    return list(found)
+
+
+def control_words(name: str, rng: random.Random) -> list[str]:
+    """Spellings of control and added tokens, of this artifact and of others."""
+    own = [token for token in ours(name).special_tokens if token]
+    return [*CONTROL_WORDS, *(own if len(own) <= MOST_CONTROL_WORDS else rng.sample(own, MOST_CONTROL_WORDS))]
+
+
+@functools.cache
+def lines() -> Sequence[str]:
+    """Lines of the corpora, where they are."""
+    folder = os.environ.get("TOKENWIRE_TEST_DATA")
+    if not folder:
+        return LINES
+    corpora = corpus_files(Path(folder)).values()
+    return [line for text in corpora for line in text.splitlines()[:500] if line.strip()]
+
+
+def random_texts(name: str, seed: str, n_texts: int) -> Iterator[str]:
+    rng = random.Random(f"{seed}/{name}")
+    words = control_words(name, rng)
+    most = limit(name)
+    for _ in range(n_texts):
+        text = random_text(rng, words, lines())
+        if len(text.encode()) <= most:
+            yield text
+
+
+def limit(name: str) -> int:
+    """The most bytes of a text that our encoder takes at once."""
+    return ours(name).max_text_bytes or 1 << 30
+
+
+def parts(text: str, most_bytes: int) -> Iterator[str]:
+    """A text whole, or where that is too much in parts of whole lines."""
+    if len(text.encode()) <= most_bytes:
+        yield text
+        return
+    size = 0
+    part: list[str] = []
+    for line in text.splitlines(keepends=True):
+        size += len(line.encode())
+        if size > most_bytes and part:
+            yield "".join(part)
+            size, part = len(line.encode()), []
+        part.append(line)
+    yield "".join(part)
+
+
+def random_ids(name: str, rng: random.Random) -> list[int]:
+    return rng.choices(theirs(name).known_ids, k=rng.randint(0, 40))
+
+
+@pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
+def test_some_texts(name: str, seed: int) -> None:
+    """A few hundred random texts; the long run has 100,000."""
+    assert differences(name, random_texts(name, f"{seed}/few", 400)) == []
+
+
+@pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
+def test_some_code_points_in_five_contexts(name: str, seed: int) -> None:
+    """A seeded sample of the code points, in each context; the long run has all of them."""
+    sample = random.Random(seed).sample(range(0x110000 - 0x800), 300)
+    characters = [chr(value if value < 0xD800 else value + 0x800) for value in sample]
+    assert differences(name, (put(c) for put in CONTEXTS.values() for c in characters), [AS_TEXT]) == []
+
+
+@pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
+def test_any_ids(name: str, seed: int) -> None:
+    """Ids that come from no text decode to what the library makes of them, with special tokens and without."""
+    rng = random.Random(f"{seed}/{name}/ids")
+    encoder, library = ours(name), theirs(name)
+    lists = [random_ids(name, rng) for _ in range(300)]
+    for skip_special in {False, library.skips_special}:
+        found = [encoder.decode(ids, skip_special=skip_special, reference=True) for ids in lists]
+        expected = library.decode(lists, skip_special)
+        assert [ids for ids, have, want in zip(lists, found, expected, strict=True) if have != want] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("name", TABLE, scope="module")
+def test_all_code_points(name: str, context: str) -> None:
+    """Each of the 1,112,064 code points, in this context; alone also with control tokens allowed and a template."""
+    modes = theirs(name).modes if context == "alone" else [AS_TEXT]
+    assert differences(name, map(CONTEXTS[context], all_code_points()), modes) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TABLE, scope="module")
+def test_many_random_texts(name: str, seed: int) -> None:
+    """100,000 random texts in each way to encode."""
+    assert differences(name, random_texts(name, f"{seed}/many", N_RANDOM_TEXTS)) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TABLE, scope="module")
+def test_corpora_in_full(name: str, reference_data: Path) -> None:
+    """Every corpus file as one text, as far as our encoder takes it: ids and count in each way to encode."""
+    found: dict[str, Any] = {}
+    for file, text in corpus_files(reference_data).items():
+        if faults := differences(name, parts(text, limit(name))):
+            found[file] = faults
+    assert found == {}
