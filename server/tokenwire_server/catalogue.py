@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tokenwire_core import Encoder
+from tokenwire_core.describe import Description, describe
 
 from tokenwire_server import embedded, logs, models
 from tokenwire_server.artifacts import ProofError
@@ -32,11 +33,15 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One configured tokenizer: `encoder` is there when READY, `failure` (reason and message) when FAILED."""
+    """One configured tokenizer.
+
+    `encoder` and `description`, its stages in words, are there when READY; `failure` (reason and message) when FAILED.
+    """
 
     config: TokenizerConfig
     state: State = State.LOADING
     encoder: Encoder | None = None
+    description: Description | None = None
     failure: str = ""
 
 
@@ -99,7 +104,8 @@ class Catalogue:
 
     def _loaded(self, entry: Entry) -> Entry:
         try:
-            return replace(entry, state=State.READY, encoder=self._prove(entry.config))
+            encoder = self._prove(entry.config)
+            return replace(entry, state=State.READY, encoder=encoder, description=describe(encoder.spec))
         except ProofError as error:
             return replace(entry, state=State.FAILED, failure=f"{error.reason}: {error}")
         except Exception as error:  # noqa: BLE001  a defect in one loader must not take the others down

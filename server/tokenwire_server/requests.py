@@ -13,7 +13,7 @@ from tokenwire_core.utf8 import count_codepoints, repair
 
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import Limits
-from tokenwire_server.wire_messages import count_fields, text_bytes
+from tokenwire_server.wire_messages import count_fields, pair_text_bytes, text_bytes
 
 WordT = TypeVar("WordT")
 
@@ -57,15 +57,30 @@ _CUT: Mapping[int, Literal["token", "grapheme"]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text of a request. `utf8` is as sent, not yet checked; `language` is the declared tag or empty."""
+    """One text of a request, or a pair. `utf8` and `pair` are as sent, not yet checked.
+
+    `pair` is None where there is one text; `language` is the declared tag or empty.
+    """
 
     utf8: bytes
     invalid: InvalidPolicy
     language: str
+    pair: bytes | None = None
+
+    @property
+    def both(self) -> tuple[bytes, ...]:
+        """The one text or the two."""
+        return (self.utf8,) if self.pair is None else (self.utf8, self.pair)
+
+    def n_bytes(self) -> int:
+        """The size of all that was sent."""
+        return sum(map(len, self.both))
 
     def n_characters(self) -> int:
         """How many code points the text has that the core accepted: ill-formed parts count as they are replaced."""
-        return count_codepoints(self.utf8 if self.invalid == "error" else repair(self.utf8)[0])
+        return sum(
+            count_codepoints(utf8 if self.invalid == "error" else repair(utf8)[0]) for utf8 in self.both
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +146,20 @@ def options(message: pb.EncodeOptions, encoder: Encoder) -> Options:
 
 
 def text(item: pb.Input, max_bytes: int) -> Text:
-    """The text of an input. Raises INVALID_REQUEST and TEXT_TOO_LONG, faults of this input."""
+    """The text of an input, or its pair. Raises INVALID_REQUEST and TEXT_TOO_LONG, faults of this input."""
     invalid: InvalidPolicy = "error"
-    match item.WhichOneof("content"):
+    pair: bytes | None = None
+    content, pair_content = item.WhichOneof("content"), item.WhichOneof("pair")
+    if pair_content not in (None, f"pair_{content}"):
+        raise Fault(
+            "INVALID_REQUEST",
+            f"the second text of a pair is of the kind of the first; set `{content or 'text'}` with `pair_text`, or "
+            "`utf8` with `pair_utf8`",
+        )
+    match content:
         case "text":
             utf8 = text_bytes(item)
+            pair = None if pair_content is None else pair_text_bytes(item)
             if item.invalid_utf8 != pb.INVALID_UTF8_POLICY_UNSPECIFIED:
                 raise Fault(
                     "INVALID_REQUEST",
@@ -143,9 +167,17 @@ def text(item: pb.Input, max_bytes: int) -> Text:
                 )
         case "utf8":
             utf8 = item.utf8
+            pair = None if pair_content is None else item.pair_utf8
             invalid = _word(_INVALID, item.invalid_utf8, "invalid_utf8")
         case _:
             raise Fault("INVALID_REQUEST", "the input is empty of content; set `text` or `utf8`")
+    made = Text(utf8, invalid, item.language, pair)
+    for each in made.both:
+        _check_size(each, invalid, max_bytes)
+    return made
+
+
+def _check_size(utf8: bytes, invalid: InvalidPolicy, max_bytes: int) -> None:
     n_bytes = len(utf8)
     if invalid == "replace" and n_bytes <= max_bytes:
         n_bytes = len(repair(utf8)[0])  # a replaced byte becomes three
@@ -155,7 +187,13 @@ def text(item: pb.Input, max_bytes: int) -> Text:
             f"the text has {n_bytes} bytes, the limit is {max_bytes}; send it in smaller parts",
             {"limit": max_bytes, "got": n_bytes},
         )
-    return Text(utf8, invalid, item.language)
+
+
+def one_text(item: pb.Input, max_bytes: int) -> Text:
+    """`text`, where a pair has no meaning. Raises the same."""
+    if item.WhichOneof("pair") is not None:
+        raise Fault("INVALID_REQUEST", "a pair of texts has no meaning here; send the texts one by one")
+    return text(item, max_bytes)
 
 
 def max_text_bytes(encoder: Encoder, limits: Limits) -> int:
@@ -168,9 +206,14 @@ def max_text_bytes(encoder: Encoder, limits: Limits) -> int:
     return min(bounds)
 
 
-def offset_unit(number: int) -> OffsetUnit | None:
+def offset_unit(message: pb.EncodeRequest) -> OffsetUnit | None:
     """The unit of offsets asked for, None for no offsets. Raises INVALID_REQUEST."""
-    return _word(_UNITS, number, "offsets")
+    unit = _word(_UNITS, message.offsets, "offsets")
+    if message.reference_offsets and unit is None:
+        raise Fault(
+            "INVALID_REQUEST", "reference_offsets says which offsets; set `offsets` to their unit too"
+        )
+    return unit
 
 
 def truncation(message: pb.TruncateRequest) -> tuple[Literal["start", "end"], Literal["token", "grapheme"]]:

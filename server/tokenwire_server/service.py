@@ -9,19 +9,26 @@ wants an answer.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 
-from tokenwire_server import artifacts, errors, language, logs, requests, sources, wire_messages
+from tokenwire_server import (
+    artifacts,
+    counting,
+    errors,
+    language,
+    logs,
+    requests,
+    tokenizer_info,
+    wire_messages,
+)
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
-from tokenwire_server.catalogue import Catalogue, Entry
+from tokenwire_server.catalogue import Catalogue
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import KIB, Limits
 from tokenwire_server.manifest import TokenizerConfig
@@ -31,6 +38,8 @@ SERVICE_NAME = pb.DESCRIPTOR.services_by_name["TokenizerService"].full_name
 _MAX_BUDGET = 2**31 - 1  # More tokens than any text can have; larger budgets mean the same.
 _PART_BYTES = 256 * KIB  # Of an artifact in one message.
 _FRAMING_BYTES = 16  # More than the tag and length of one field take.
+_PER_TOKEN = ("type_ids", "special_tokens_mask", "word_ids", "sequence_ids")
+"""What there may be of each token beside its id and offsets: options of a request, and attributes of an encoding."""
 _EXTEND_STEP = 1 << 16  # So that other threads get a turn while a million numbers go into a message.
 
 ItemT = TypeVar("ItemT")
@@ -70,31 +79,43 @@ class TokenizerService:
         request = wire_messages.parse(wire_messages.EncodeRequest, data)
         encoder = self._encoder(request, call)
         options = requests.options(request.options, encoder)
-        unit = requests.offset_unit(request.offsets)
+        unit = requests.offset_unit(request)
+        more = [name for name in _PER_TOKEN if getattr(request, name)]
         max_bytes = requests.max_text_bytes(encoder, self._limits)
 
         def answer(item: pb.Input, result: pb.EncodeResult) -> tuple[InputUsage, int]:
             text = requests.text(item, max_bytes)
             encoding = encoder.encode(
-                text.utf8, special=options.special, add_special=options.add_special, invalid=text.invalid
+                text.utf8,
+                text.pair,
+                special=options.special,
+                add_special=options.add_special,
+                invalid=text.invalid,
             )
             message = result.encoding
             message.SetInParent()
-            size = len(encoding) * (3 if unit else 1)  # At least one byte for each number.
+            size = len(encoding) * ((3 if unit else 1) + len(more))  # At least one byte for each number.
             self._check_response(size)
             _extend(message.ids, encoding.ids_u32)
             if unit:
-                starts, ends = encoding.spans(unit)
+                starts, ends = encoding.spans(unit, reference=request.reference_offsets)
                 _extend(message.starts, starts)
                 _extend(message.ends, ends)
-                message.partial_tokens.extend(encoding.partial_tokens())
+                if not request.reference_offsets:
+                    message.partial_tokens.extend(encoding.partial_tokens())
+            for name in more:
+                numbers = getattr(encoding, name)
+                _extend(getattr(message, name), [-1 if number is None else number for number in numbers])
             if request.token_bytes:
                 pieces = encoding.token_bytes()
-                size += len(text.utf8) + 2 * len(pieces)
+                size += sum(map(len, pieces)) + 2 * len(pieces)
                 message.token_bytes.extend(pieces)
             if request.report_control_tokens:
-                for token, token_id, start, end in encoder.find_control_tokens(text.utf8, text.invalid):
-                    message.control_tokens.add(token=token, id=token_id, byte_start=start, byte_end=end)
+                for index, utf8 in enumerate(text.both):
+                    for token, token_id, start, end in encoder.find_control_tokens(utf8, text.invalid):
+                        message.control_tokens.add(
+                            token=token, id=token_id, byte_start=start, byte_end=end, sequence_id=index
+                        )
             return _usage_of(text, len(encoding)), size
 
         response = pb.EncodeResponse(digest=encoder.digest)
@@ -107,6 +128,8 @@ class TokenizerService:
         request = wire_messages.parse(wire_messages.DecodeRequest, data)
         encoder = self._encoder(request, call)
         max_ids = self._limits.decode_ids
+        if request.reference and request.as_bytes:
+            raise Fault("INVALID_REQUEST", "`reference` is for text; leave `as_bytes` or it unset")
 
         def answer(item: pb.TokenIds, result: pb.DecodeResult) -> tuple[InputUsage, int]:
             if len(item.ids) > max_ids:
@@ -122,7 +145,7 @@ class TokenizerService:
                 self._check_response(len(utf8))
                 result.utf8 = utf8
             else:
-                text = encoder.decode(ids, request.skip_special)
+                text = encoder.decode(ids, request.skip_special, request.reference)
                 utf8 = text.encode()
                 self._check_response(len(utf8))
                 result.text = text
@@ -148,24 +171,22 @@ class TokenizerService:
 
         def answer(item: pb.Input, result: pb.CountResult) -> tuple[InputUsage, int]:
             text = requests.text(item, max_bytes)
-            n_tokens = encoder.count(
-                text.utf8,
-                special=options.special,
-                add_special=options.add_special,
-                invalid=text.invalid,
-                limit=walk_to,
-            )
+            counts = counting.count(encoder, text, options, walk_to)
+            n_tokens = counts.n_tokens
             message = result.count
             message.SetInParent()
             message.n_tokens = n_tokens
-            message.n_bytes = len(text.utf8)
+            message.n_bytes = text.n_bytes()
             used = _usage_of(text, n_tokens)
             message.n_codepoints = used.n_characters
             message.limit_exceeded = limit is not None and n_tokens > limit
+            if not message.limit_exceeded:
+                message.n_unknown, message.n_byte_fallback = counts.n_unknown, counts.n_byte_fallback
             if asks_fit:
                 message.fits = n_tokens <= room
             if request.check_nfc:
-                message.is_nfc = unicodedata.is_normalized("NFC", text.utf8.decode("utf-8", "replace"))
+                texts = (utf8.decode("utf-8", "replace") for utf8 in text.both)
+                message.is_nfc = all(unicodedata.is_normalized("NFC", each) for each in texts)
             return used, 0
 
         response = pb.CountResponse(digest=encoder.digest)
@@ -182,7 +203,7 @@ class TokenizerService:
         max_bytes = requests.max_text_bytes(encoder, self._limits)
 
         def answer(item: pb.Input, result: pb.TruncateResult) -> tuple[InputUsage, int]:
-            text = requests.text(item, max_bytes)
+            text = requests.one_text(item, max_bytes)
             kept = encoder.truncate(
                 text.utf8,
                 min(request.max_tokens, _MAX_BUDGET),
@@ -217,7 +238,7 @@ class TokenizerService:
     def list_tokenizers(self, data: bytes, _call: Call) -> bytes:
         """ListTokenizersRequest → ListTokenizersResponse."""
         wire_messages.parse(pb.ListTokenizersRequest, data)
-        tokenizers = [self._info(entry) for entry in self._catalogue.entries()]
+        tokenizers = [tokenizer_info.info(entry, self._limits) for entry in self._catalogue.entries()]
         return pb.ListTokenizersResponse(tokenizers=tokenizers).SerializeToString()
 
     def get_tokenizer(self, data: bytes, _call: Call) -> bytes:
@@ -225,7 +246,7 @@ class TokenizerService:
         request = wire_messages.parse(wire_messages.GetTokenizerRequest, data)
         if request.expect_digest:
             self._catalogue.find(request.tokenizer, request.expect_digest)
-        info = self._info(self._catalogue.entry(request.tokenizer))
+        info = tokenizer_info.info(self._catalogue.entry(request.tokenizer), self._limits)
         return pb.GetTokenizerResponse(tokenizer=info).SerializeToString()
 
     def get_artifact(self, data: bytes, call: Call) -> Iterator[bytes]:
@@ -252,7 +273,7 @@ class TokenizerService:
             pattern=config.pattern or "",
             control_tokens=config.control_tokens or (),
         )
-        _add_by_id(header.special_tokens, config.special_tokens or {})
+        tokenizer_info.add_by_id(header.special_tokens, config.special_tokens or {})
         yield pb.GetArtifactResponse(header=header).SerializeToString()
         step = max(1, min(_PART_BYTES, self._limits.message_bytes - _FRAMING_BYTES))
         for start in range(request.offset, len(artifact), step):
@@ -310,55 +331,17 @@ class TokenizerService:
         if at_least_bytes > self._limits.message_bytes:
             raise errors.message_too_large("response", at_least_bytes, self._limits.message_bytes)
 
-    def _info(self, entry: Entry) -> pb.TokenizerInfo:
-        config = entry.config
-        info = pb.TokenizerInfo(
-            name=config.name,
-            aliases=config.aliases,
-            state=f"TOKENIZER_STATE_{entry.state.value}",
-            format=config.format,
-            pattern=config.pattern or "",
-            sha256=config.sha256,
-            failure=entry.failure,
-            source=_public(config.source),
-            proven_by=config.proof,
-            models=config.models,
-            model_prefixes=config.model_prefixes,
-        )
-        if entry.encoder is not None:
-            encoder = entry.encoder
-            info.digest = encoder.digest
-            info.model = encoder.spec.model
-            info.vocab_size = encoder.vocab_size
-            info.splitter = encoder.splitter
-            info.max_text_bytes = requests.max_text_bytes(encoder, self._limits)
-            _add_by_id(info.control_tokens, encoder.control_tokens)
-        return info
-
 
 def _usage_of(text: Text, n_tokens: int) -> InputUsage:
     """What a text took that the core accepted."""
     label, decided_by = language.label(text.language, text.utf8)
-    return InputUsage(label, decided_by, n_tokens, len(text.utf8), text.n_characters())
+    return InputUsage(label, decided_by, n_tokens, text.n_bytes(), text.n_characters())
 
 
 def _fail(result: ResultT, fault: Fault, call: Call) -> None:
     result.Clear()
     result.error.CopyFrom(fault.status())
     call.input_faults.append(fault.reason)
-
-
-def _public(source: str) -> str:
-    """A source as any client may see it: without the folder of a file, too."""
-    if source.startswith("file:"):
-        return f"file:{PurePosixPath(source.removeprefix('file:')).name}"
-    return sources.shown(source)
-
-
-def _add_by_id(field: Any, tokens: Mapping[str, int]) -> None:
-    """Add (spelling, id) pairs to a field of `SpecialToken`s, by id."""
-    for token, token_id in sorted(tokens.items(), key=itemgetter(1)):
-        field.add(token=token, id=token_id)
 
 
 def _extend(field: Any, numbers: Sequence[int] | memoryview) -> None:

@@ -1,8 +1,8 @@
-"""Wire messages: the request classes, with `Input.text` read as bytes.
+"""Wire messages: the request classes, with the texts of an `Input` read as bytes.
 
 Stock protobuf refuses a whole message when one `string` field holds ill-formed UTF-8. The contract makes
 that an error of the one input, so requests are parsed with classes made from a copy of the descriptors in
-which that field is `bytes`: the same bytes on the wire, and the encoder checks them anyway. The copy lives
+which `text` and `pair_text` are `bytes`: the same bytes on the wire, and the encoder checks them anyway. The copy lives
 in a pool of its own. Every other string of a request (names, digests, tags) is still checked by the parser.
 """
 
@@ -30,8 +30,9 @@ def _pool() -> descriptor_pool.DescriptorPool:
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     file = descriptor_pb2.FileDescriptorProto.FromString(pb.DESCRIPTOR.serialized_pb)
     message = next(message for message in file.message_type if message.name == "Input")
-    text = next(item for item in message.field if item.name == "text")
-    text.type = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
+    for item in message.field:
+        if item.name in ("text", "pair_text"):
+            item.type = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
     pool.AddSerializedFile(file.SerializeToString())
     return pool
 
@@ -40,7 +41,7 @@ _POOL = _pool()
 
 
 def _bytes_text(stock: type[RequestT]) -> type[RequestT]:
-    """The twin of a generated class in our pool. Its shape is the same but for `Input.text`."""
+    """The twin of a generated class in our pool. Its shape is the same but for the texts of `Input`."""
     descriptor = _POOL.FindMessageTypeByName(stock.DESCRIPTOR.full_name)
     return cast(type[RequestT], message_factory.GetMessageClass(descriptor))
 
@@ -117,3 +118,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def text_bytes(item: pb.Input) -> bytes:
     """The bytes of the `text` field of an input parsed by one of these classes."""
     return cast(bytes, item.text)
+
+
+def pair_text_bytes(item: pb.Input) -> bytes:
+    """The same of `pair_text`."""
+    return cast(bytes, item.pair_text)

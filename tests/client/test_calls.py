@@ -36,6 +36,78 @@ def test_defaults_are_those_of_the_contract() -> None:
     assert request == expected
 
 
+def test_a_pair_travels_as_one_kind() -> None:
+    """Two `str` go as text; where one is bytes, both go as bytes. One for each text of a list."""
+    error = pb.INVALID_UTF8_POLICY_ERROR
+    request = sent(_calls.encode("t", ["a", "b", b"c", b"d"], pair=["e", b"f", "\u00e9", b"g"]))
+    assert list(request.inputs) == [
+        pb.Input(text="a", pair_text="e"),
+        pb.Input(utf8=b"b", pair_utf8=b"f", invalid_utf8=error),
+        pb.Input(utf8=b"c", pair_utf8=b"\xc3\xa9", invalid_utf8=error),
+        pb.Input(utf8=b"d", pair_utf8=b"g", invalid_utf8=error),
+    ]
+    assert list(sent(_calls.count("t", "a", pair="")).inputs) == [pb.Input(text="a", pair_text="")]
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "error"),
+    [
+        ("a", ["b"], TypeError),
+        (["a"], "b", TypeError),
+        (["a"], [5], TypeError),
+        (["a", "b"], ["c"], ValueError),
+    ],
+)
+def test_a_pair_that_goes_with_no_text_is_refused(text: Any, pair: Any, error: type[Exception]) -> None:
+    """One for one text, as many for a list, and nothing but texts."""
+    with pytest.raises(error):
+        _calls.encode("t", text, pair=pair)
+
+
+def test_a_second_text_that_cannot_travel_is_an_error_in_its_place() -> None:
+    """A surrogate in either text of a pair is that input's error, and the others are sent."""
+    call = _calls.encode("t", ["a", "b", "c\ud800"], pair=["\ud800", "x", b"y"])
+    assert list(call.faults) == [0, 2]
+    assert list(call.request.inputs) == [pb.Input(text="b", pair_text="x")]  # type: ignore[attr-defined]
+
+
+def test_options_that_go_together_are_asked_for_together() -> None:
+    """Reference offsets without a unit, and reference text as bytes, mean nothing."""
+    with pytest.raises(ValueError, match="offsets too"):
+        _calls.encode("t", "a", reference_offsets=True)
+    with pytest.raises(ValueError, match="as_bytes"):
+        _calls.decode("t", [1], reference=True, as_bytes=True)
+
+
+def test_what_there_is_of_each_token_is_read() -> None:
+    """Where there is no number on the wire, there is None here; what was not asked for is None."""
+    asked: dict[str, Any] = dict.fromkeys(
+        ("type_ids", "special_tokens_mask", "word_ids", "sequence_ids"), True
+    )
+    answer = pb.EncodeResponse(
+        results=[
+            pb.EncodeResult(
+                encoding=pb.Encoding(
+                    ids=[1, 5],
+                    type_ids=[0, 1],
+                    special_tokens_mask=[True, False],
+                    word_ids=[-1, 0],
+                    sequence_ids=[-1, 1],
+                )
+            )
+        ]
+    )
+    (encoding,) = _calls.encode("t", ["a"], **asked).read(answer)
+    assert isinstance(encoding, tokenwire.Encoding)
+    assert encoding.type_ids == [0, 1]
+    assert encoding.special_tokens_mask == [True, False]
+    assert encoding.word_ids == [None, 0]
+    assert encoding.sequence_ids == [None, 1]
+    (encoding,) = _calls.encode("t", ["a"]).read(answer)
+    assert isinstance(encoding, tokenwire.Encoding)
+    assert {getattr(encoding, name) for name in asked} == {None}
+
+
 def test_every_option_is_sent() -> None:
     """Each option of each call arrives in its field."""
     common: dict[str, Any] = {
@@ -49,9 +121,30 @@ def test_every_option_is_sent() -> None:
     inputs = [pb.Input(utf8=b"x", invalid_utf8=pb.INVALID_UTF8_POLICY_REPLACE, language="de")]
     common["invalid"] = "replace"
     assert sent(
-        _calls.encode("t", [b"x"], offsets="utf16", token_bytes=True, report_control_tokens=True, **common)
+        _calls.encode(
+            "t",
+            [b"x"],
+            offsets="utf16",
+            reference_offsets=True,
+            token_bytes=True,
+            report_control_tokens=True,
+            type_ids=True,
+            special_tokens_mask=True,
+            word_ids=True,
+            sequence_ids=True,
+            **common,
+        )
     ) == pb.EncodeRequest(
-        inputs=inputs, offsets=pb.OFFSET_UNIT_UTF16, token_bytes=True, report_control_tokens=True, **head
+        inputs=inputs,
+        offsets=pb.OFFSET_UNIT_UTF16,
+        reference_offsets=True,
+        token_bytes=True,
+        report_control_tokens=True,
+        type_ids=True,
+        special_tokens_mask=True,
+        word_ids=True,
+        sequence_ids=True,
+        **head,
     )
     assert sent(
         _calls.count_details(

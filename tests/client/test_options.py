@@ -46,7 +46,7 @@ def taken(call: str) -> dict[str, object]:
     if call == "decode":
         return own
     if call == "count":
-        own = {"limit": defaults(_calls.count_details)["limit"]}
+        own = {name: defaults(_calls.count_details)[name] for name in ("pair", "limit")}
     return {**own, **defaults(_calls._text_call)}
 
 

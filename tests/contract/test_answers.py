@@ -61,6 +61,44 @@ def test_token_bytes_join_to_the_text(service: Service) -> None:
     assert b"".join(encoding.token_bytes) == text.encode()
 
 
+def test_what_there_is_of_each_token_comes_on_request(service: Service) -> None:
+    """A rank file has no template: one text, of type 0, and its pieces are numbered in order."""
+    asked: dict[str, Any] = dict.fromkeys(
+        ("type_ids", "special_tokens_mask", "word_ids", "sequence_ids"), True
+    )
+    inputs = [pb.Input(text="héllo wörld"), pb.Input(text="")]
+    request = pb.EncodeRequest(tokenizer="cl100k_base", inputs=inputs, **asked)
+    encoding, empty = (
+        result.encoding for result in service.call("Encode", request, pb.EncodeResponse).results
+    )
+    n_tokens = len(encoding.ids)
+    assert list(encoding.type_ids) == list(encoding.sequence_ids) == [0] * n_tokens
+    assert list(encoding.special_tokens_mask) == [False] * n_tokens
+    assert sorted(encoding.word_ids) == list(encoding.word_ids)
+    assert set(encoding.word_ids) == {0, 1}
+    for name in asked:
+        assert not getattr(empty, name)
+        plain = pb.EncodeRequest(tokenizer="cl100k_base", inputs=inputs)
+        assert not getattr(service.call("Encode", plain, pb.EncodeResponse).results[0].encoding, name)
+
+
+def test_reference_offsets_and_text_of_a_rank_file_are_the_usual_ones(service: Service) -> None:
+    """tiktoken has no other offsets than those that tile, and no other text."""
+    request = pb.EncodeRequest(
+        tokenizer="cl100k_base", inputs=[pb.Input(text="naïve 東京")], offsets=pb.OFFSET_UNIT_BYTE
+    )
+    usual = service.call("Encode", request, pb.EncodeResponse).results[0].encoding
+    request.reference_offsets = True
+    reference = service.call("Encode", request, pb.EncodeResponse).results[0].encoding
+    assert (list(reference.starts), list(reference.ends)) == (list(usual.starts), list(usual.ends))
+    ids = pb.DecodeRequest(
+        tokenizer="cl100k_base", inputs=[pb.TokenIds(ids=list(usual.ids)[:-1])], reference=True
+    )
+    text = service.call("Decode", ids, pb.DecodeResponse).results[0].text
+    ids.reference = False
+    assert service.call("Decode", ids, pb.DecodeResponse).results[0].text == text
+
+
 def test_control_tokens_follow_the_policy_and_are_reported(service: Service) -> None:
     """As text by default, as the id where allowed, by name where only some are; the report is the same."""
     text = "a<|endoftext|><|fim_prefix|>"
@@ -196,6 +234,11 @@ def test_tokenizers_are_listed_with_what_they_are(small: Service) -> None:
     assert (tiny.splitter, tiny.max_text_bytes) == ("compiled", 1000)
     assert (own.splitter, own.max_text_bytes) == ("regex", 100)
     assert len(tiny.digest) == len(tiny.sha256) == 64
+    assert tiny.pipeline.model == "BPE(n_vocab=262, ignore_merges=true)"
+    assert list(tiny.pipeline.decoder) == ["ByteLevel"]
+    assert (tiny.pipeline.n_added_tokens, tiny.pipeline.n_control_tokens) == (2, 2)
+    assert not tiny.HasField("config")
+    assert not bad.HasField("pipeline")
     assert tiny.digest != own.digest
     assert (bad.state, bad.digest) == (pb.TOKENIZER_STATE_FAILED, "")
     assert bad.failure.startswith("SHA256_MISMATCH")

@@ -37,6 +37,10 @@ INPUT_FAULTS: list[tuple[str, pb.Input, dict[str, str]]] = [
     ("INVALID_REQUEST", pb.Input(), {}),
     ("INVALID_REQUEST", pb.Input(utf8=b"a", invalid_utf8=9), {}),  # type: ignore[arg-type]  # no such policy
     ("INVALID_REQUEST", pb.Input(text="a", invalid_utf8=pb.INVALID_UTF8_POLICY_REPLACE), {}),
+    ("INVALID_REQUEST", pb.Input(text="a", pair_text="b"), {}),  # rank files have no template for pairs
+    ("INVALID_REQUEST", pb.Input(text="a", pair_utf8=b"b"), {}),
+    ("INVALID_REQUEST", pb.Input(utf8=b"a", pair_text="b"), {}),
+    ("INVALID_REQUEST", pb.Input(pair_text="b"), {}),
     ("INVALID_UTF8", pb.Input(utf8=b"ab\xff"), {"byte_position": "2"}),
     ("TEXT_TOO_LONG", pb.Input(text="a" * 1001), {"limit": "1000", "got": "1001"}),
     ("TEXT_TOO_LONG", pb.Input(utf8=b"a" * 5000), {"limit": "1000", "got": "5000"}),
@@ -138,7 +142,7 @@ def test_a_budget_that_holds_nothing_says_what_would_do(service: Service) -> Non
         assert results[0].truncation.n_tokens <= 1
 
 
-REQUEST_FAULTS: list[tuple[str, str, pb.EncodeRequest | pb.TruncateRequest | bytes]] = [
+REQUEST_FAULTS: list[tuple[str, str, pb.EncodeRequest | pb.DecodeRequest | pb.TruncateRequest | bytes]] = [
     ("UNKNOWN_TOKENIZER", "Encode", encode(tokenizer="tinny")),
     ("TOKENIZER_NOT_LOADED", "Encode", encode(tokenizer="gpt-4o")),
     ("TOKENIZER_NOT_READY", "Encode", encode(tokenizer="bad")),
@@ -148,6 +152,8 @@ REQUEST_FAULTS: list[tuple[str, str, pb.EncodeRequest | pb.TruncateRequest | byt
     ("INVALID_REQUEST", "Encode", string_field(1, b"\xff")),
     ("INVALID_REQUEST", "ListTokenizers", b"\x0a"),
     ("INVALID_REQUEST", "Encode", encode(offsets=9)),
+    ("INVALID_REQUEST", "Encode", encode(reference_offsets=True)),
+    ("INVALID_REQUEST", "Decode", pb.DecodeRequest(tokenizer="tiny", reference=True, as_bytes=True)),
     ("INVALID_REQUEST", "Encode", encode(options={"special": 9})),
     ("INVALID_REQUEST", "Encode", encode(options={"allowed_control_tokens": ["<|end|>"]})),
     (

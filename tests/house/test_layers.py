@@ -73,7 +73,8 @@ LAYERS = {
     "tokenwire": (
         {"v1"},
         {"errors", "_options", "_results"},
-        {"_artifact", "_calls", "_channels", "_retry"},
+        {"_artifact", "_channels", "_info", "_inputs", "_retry"},
+        {"_calls"},
         {"_connections", "_async_connections", "_local"},
         {"_client", "_async_client"},
         {""},

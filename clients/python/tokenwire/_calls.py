@@ -6,20 +6,20 @@ error takes its place among the results, as the service's own would.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from google.protobuf.message import EncodeError, Message
 
+from tokenwire._info import tokenizer_info
+from tokenwire._inputs import fill, id_fault, language_tags, second_texts, surrogate_fault
 from tokenwire._options import (
     CUT,
     INVALID,
     KEEP,
     OFFSETS,
     SPECIAL,
-    STATES,
     CountDetailsOptions,
     CountOptions,
     EncodeOptions,
@@ -33,9 +33,7 @@ from tokenwire._options import (
 )
 from tokenwire._results import ControlTokenMatch, Encoding, TokenCount, TokenizerInfo, Truncation
 from tokenwire.errors import (
-    IdOutOfRangeError,
     InternalError,
-    InvalidUtf8Error,
     MessageTooLargeError,
     TokenwireError,
     error_from_status,
@@ -96,16 +94,29 @@ def encode(
     tokenizer: str,
     text: Text | Sequence[Text],
     *,
+    pair: Text | Sequence[Text] | None = None,
     offsets: OffsetUnit | None = None,
+    reference_offsets: bool = False,
     token_bytes: bool = False,
     report_control_tokens: bool = False,
+    type_ids: bool = False,
+    special_tokens_mask: bool = False,
+    word_ids: bool = False,
+    sequence_ids: bool = False,
     **options: Any,
 ) -> Call[Encoding]:
     refuse_unknown("encode", options, EncodeOptions)
+    if reference_offsets and offsets is None:
+        raise ValueError("reference_offsets says which offsets; give their unit as offsets too")
     request = pb.EncodeRequest(
         offsets=choose(OFFSETS, "offsets", offsets),
+        reference_offsets=reference_offsets,
         token_bytes=token_bytes,
         report_control_tokens=report_control_tokens,
+        type_ids=type_ids,
+        special_tokens_mask=special_tokens_mask,
+        word_ids=word_ids,
+        sequence_ids=sequence_ids,
     )
 
     def read(reply: pb.EncodeResponse) -> Iterable[Encoding | TokenwireError]:
@@ -119,16 +130,22 @@ def encode(
                     partial_tokens=None if offsets is None else list(got.partial_tokens),
                     token_bytes=list(got.token_bytes) if token_bytes else None,
                     control_tokens=[
-                        ControlTokenMatch(match.token, match.id, match.byte_start, match.byte_end)
+                        ControlTokenMatch(
+                            match.token, match.id, match.byte_start, match.byte_end, match.sequence_id
+                        )
                         for match in got.control_tokens
                     ]
                     if report_control_tokens
                     else None,
+                    type_ids=list(got.type_ids) if type_ids else None,
+                    special_tokens_mask=list(got.special_tokens_mask) if special_tokens_mask else None,
+                    word_ids=_numbers(got.word_ids) if word_ids else None,
+                    sequence_ids=_numbers(got.sequence_ids) if sequence_ids else None,
                 )
             else:
                 yield got
 
-    return _text_call("Encode", request, tokenizer, text, read, **options)
+    return _text_call("Encode", request, tokenizer, text, pair, read, **options)
 
 
 def count(tokenizer: str, text: Text | Sequence[Text], **options: Any) -> Call[int]:
@@ -146,6 +163,7 @@ def count_details(
     tokenizer: str,
     text: Text | Sequence[Text],
     *,
+    pair: Text | Sequence[Text] | None = None,
     limit: int | None = None,
     context_size: int | None = None,
     reserved_output_tokens: int = 0,
@@ -180,7 +198,7 @@ def count_details(
             else:
                 yield got
 
-    return _text_call("Count", request, tokenizer, text, read, **options)
+    return _text_call("Count", request, tokenizer, text, pair, read, **options)
 
 
 def truncate(
@@ -219,7 +237,7 @@ def truncate(
             else:
                 yield got
 
-    return _text_call("Truncate", request, tokenizer, text, read, **options)
+    return _text_call("Truncate", request, tokenizer, text, None, read, **options)
 
 
 def decode(
@@ -228,6 +246,7 @@ def decode(
     *,
     skip_special: bool = False,
     as_bytes: bool = False,
+    reference: bool = False,
     language: str | Sequence[str] = "",
     expect_digest: str = "",
 ) -> Call[Any]:
@@ -236,9 +255,15 @@ def decode(
         raise TypeError(f"ids must be a sequence of int, or a sequence of those, not {type(ids).__name__}")
     single = len(ids) == 0 or not hasattr(ids[0], "__len__")
     lists: list[Any] = [ids] if single else list(ids)
-    languages = _languages(language, len(lists))
+    languages = language_tags(language, len(lists))
+    if reference and as_bytes:
+        raise ValueError("reference is for text; give it or as_bytes")
     request = pb.DecodeRequest(
-        tokenizer=tokenizer, expect_digest=expect_digest, skip_special=skip_special, as_bytes=as_bytes
+        tokenizer=tokenizer,
+        expect_digest=expect_digest,
+        skip_special=skip_special,
+        as_bytes=as_bytes,
+        reference=reference,
     )
     faults: dict[int, TokenwireError] = {}
     for i, one in enumerate(lists):
@@ -247,7 +272,7 @@ def decode(
             entry.ids.extend(one)
         except ValueError:
             del request.inputs[-1]
-            faults[i] = _id_fault(one)
+            faults[i] = id_fault(one)
 
     def read(reply: pb.DecodeResponse) -> Iterable[Any]:
         for result in reply.results:
@@ -258,14 +283,14 @@ def decode(
 
 def list_tokenizers() -> Call[list[TokenizerInfo]]:
     def read(reply: pb.ListTokenizersResponse) -> Iterable[list[TokenizerInfo]]:
-        yield [_tokenizer_info(info) for info in reply.tokenizers]
+        yield [tokenizer_info(info) for info in reply.tokenizers]
 
     return Call("ListTokenizers", pb.ListTokenizersRequest(), 1, True, {}, read)
 
 
 def get_tokenizer(name: str, *, expect_digest: str = "") -> Call[TokenizerInfo]:
     def read(reply: pb.GetTokenizerResponse) -> Iterable[TokenizerInfo]:
-        yield _tokenizer_info(reply.tokenizer)
+        yield tokenizer_info(reply.tokenizer)
 
     request = pb.GetTokenizerRequest(tokenizer=name, expect_digest=expect_digest)
     return Call("GetTokenizer", request, 1, True, {}, read)
@@ -276,6 +301,7 @@ def _text_call(
     request: pb.EncodeRequest | pb.CountRequest | pb.TruncateRequest,
     tokenizer: str,
     text: Text | Sequence[Text],
+    pair: Text | Sequence[Text] | None,
     read: Callable[[Any], Iterable[T | TokenwireError]],
     *,
     special: SpecialPolicy = "text",
@@ -288,7 +314,8 @@ def _text_call(
     texts: Sequence[Text] = [text] if isinstance(text, (str, bytes)) else text
     if not isinstance(texts, Sequence):
         raise TypeError(f"text must be str, bytes or a sequence of them, not {type(text).__name__}")
-    languages = _languages(language, len(texts))
+    seconds = second_texts(pair, len(texts), single)
+    languages = language_tags(language, len(texts))
     invalid_utf8 = choose(INVALID, "invalid", invalid)
     request.tokenizer = tokenizer
     request.expect_digest = expect_digest
@@ -300,28 +327,22 @@ def _text_call(
         request.options.special = pb.SPECIAL_POLICY_ALLOW if special else pb.SPECIAL_POLICY_AS_TEXT
         request.options.allowed_control_tokens.extend(sorted(special))
     faults: dict[int, TokenwireError] = {}
-    for i, one in enumerate(texts):
+    for i, (one, other) in enumerate(zip(texts, seconds, strict=True)):
+        for each in (one, "" if other is None else other):
+            if not isinstance(each, str | bytes):
+                raise TypeError(f"text {i} of the sequence must be str or bytes, not {type(each).__name__}")
         entry = request.inputs.add(language=languages[i])
-        if isinstance(one, bytes):
-            entry.utf8 = one
-            entry.invalid_utf8 = invalid_utf8
-            continue
-        if not isinstance(one, str):
-            raise TypeError(f"text {i} of the sequence must be str or bytes, not {type(one).__name__}")
         try:
-            entry.text = one
+            fill(entry, one, other, invalid_utf8)
         except UnicodeEncodeError as fault:
             del request.inputs[-1]
-            faults[i] = _surrogate_fault(one, fault.start)
+            faults[i] = surrogate_fault(fault.object, fault.start)
     return Call(method, request, len(texts), single, faults, read)
 
 
-def _languages(language: str | Sequence[str], n_inputs: int) -> Sequence[str]:
-    if isinstance(language, str):
-        return [language] * n_inputs
-    if len(language) != n_inputs:
-        raise ValueError(f"{len(language)} languages for {n_inputs} inputs; give one, or one for each")
-    return language
+def _numbers(values: Iterable[int]) -> list[int | None]:
+    """Where there is no number, -1 travels."""
+    return [None if value < 0 else value for value in values]
 
 
 def _too_large(n_bytes: int, limit: int) -> MessageTooLargeError:
@@ -329,24 +350,6 @@ def _too_large(n_bytes: int, limit: int) -> MessageTooLargeError:
         f"the request has {n_bytes} bytes, the client's max_message_bytes is {limit};"
         " send fewer inputs in one request, or raise it here and message_bytes on the service",
         metadata={"limit": str(limit), "got": str(n_bytes)},
-    )
-
-
-def _surrogate_fault(text: str, codepoint_position: int) -> InvalidUtf8Error:
-    byte_position = len(text[:codepoint_position].encode())
-    return InvalidUtf8Error(
-        f"the text has a surrogate at code point {codepoint_position} (byte {byte_position}), which UTF-8"
-        " cannot carry; join pairs and replace lone ones first:"
-        " text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')",
-        metadata={"byte_position": str(byte_position), "codepoint_position": str(codepoint_position)},
-    )
-
-
-def _id_fault(ids: Sequence[int]) -> IdOutOfRangeError:
-    index = next(i for i, one in enumerate(ids) if not -(2**63) <= operator.index(one) < 2**63)
-    return IdOutOfRangeError(
-        f"the id at index {index} does not fit 64 bits; check that the ids come from this tokenizer",
-        metadata={"index": str(index)},
     )
 
 
@@ -358,25 +361,3 @@ def _value_of(result: Any) -> Any:
     if kind == "error":
         return error_from_status(result.error)
     return getattr(result, kind)
-
-
-def _tokenizer_info(info: pb.TokenizerInfo) -> TokenizerInfo:
-    return TokenizerInfo(
-        name=info.name,
-        aliases=tuple(info.aliases),
-        state=STATES.get(info.state, "unknown"),
-        digest=info.digest,
-        format=info.format,
-        model=info.model,
-        vocab_size=info.vocab_size,
-        control_tokens={special.token: special.id for special in info.control_tokens},
-        splitter=info.splitter,
-        pattern=info.pattern,
-        sha256=info.sha256,
-        max_text_bytes=info.max_text_bytes,
-        failure=info.failure,
-        source=info.source,
-        proven_by=info.proven_by,
-        models=tuple(info.models),
-        model_prefixes=tuple(info.model_prefixes),
-    )

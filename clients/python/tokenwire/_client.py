@@ -102,9 +102,15 @@ class Client:
         """Text to token ids.
 
         Options and their defaults:
+          pair (None): a second text, for tokenizers that take two; for a list of texts one for each.
           offsets (None): unit of `Encoding.offsets`: "byte", "codepoint" or "utf16"; None: no offsets.
+          reference_offsets (False): give the offsets of the tokenizer's reference implementation.
           token_bytes (False): also give the bytes of each token.
           report_control_tokens (False): also give the control-token spellings found, whatever `special` is.
+          type_ids (False): also give the number that the template gives to each token's text.
+          special_tokens_mask (False): also tell for each token whether the template put it in.
+          word_ids (False): also give the number of each token's piece (pre-token) in its text.
+          sequence_ids (False): also tell which text of a pair each token comes from.
           special ("text"): what a control token's spelling in the text becomes: "text", ordinary tokens;
             "allow", the control id; "reject", a ControlTokenError; a set of spellings, the control id for
             these alone.
@@ -140,6 +146,7 @@ class Client:
         """How many tokens a text has: len(encode(...).ids) of the same options. Text, not a chat request.
 
         Options and their defaults:
+          pair (None): a second text, for tokenizers that take two; for a list of texts one for each.
           limit (None): tokens; stop counting as soon as a text has more, and give a number above `limit` that
             may be less than all.
           special ("text"): what a control token's spelling in the text becomes: "text", ordinary tokens;
@@ -182,6 +189,7 @@ class Client:
         """`count` with bytes, code points, whether the text fits a context, and whether it is NFC.
 
         Options and their defaults:
+          pair (None): a second text, for tokenizers that take two; for a list of texts one for each.
           limit (None): tokens; stop counting as soon as a text has more: `limit_exceeded` is then set.
           context_size (None): tokens; also answer `fits`.
           reserved_output_tokens (0): tokens of `context_size` kept for the model's answer.
@@ -253,6 +261,7 @@ class Client:
         *,
         as_bytes: Literal[False] = False,
         skip_special: bool = False,
+        reference: bool = False,
         language: str = "",
         expect_digest: str = "",
         timeout_s: float | None = None,
@@ -277,6 +286,7 @@ class Client:
         *,
         as_bytes: Literal[False] = False,
         skip_special: bool = False,
+        reference: bool = False,
         language: str | Sequence[str] = "",
         expect_digest: str = "",
         timeout_s: float | None = None,
@@ -300,6 +310,7 @@ class Client:
         *,
         as_bytes: bool = False,
         skip_special: bool = False,
+        reference: bool = False,
         language: str | Sequence[str] = "",
         expect_digest: str = "",
         timeout_s: float | None = None,
@@ -309,6 +320,7 @@ class Client:
         Options and their defaults:
           as_bytes (False): give the exact bytes; else a `str`, with U+FFFD for ill-formed parts.
           skip_special (False): leave control tokens out.
+          reference (False): the very text of the tokenizer's reference implementation, oddities included.
           language (""): BCP 47 tag for the service's metrics, one for all inputs or a list of one for each.
           expect_digest (""): raise DigestMismatchError unless the tokenizer has this digest.
           timeout_s (None): seconds for this call with all its retries; None: the client's own.
@@ -318,6 +330,7 @@ class Client:
             ids,
             skip_special=skip_special,
             as_bytes=as_bytes,
+            reference=reference,
             language=language,
             expect_digest=expect_digest,
         )

@@ -53,16 +53,31 @@ class TextOptions(TypedDict, total=False):
     """Raise DigestMismatchError unless the tokenizer has this digest."""
 
 
-class EncodeOptions(TextOptions, total=False):
+class PairOptions(TextOptions, total=False):
+    pair: Text | Sequence[Text] | None
+    """A second text, for tokenizers that take two; for a list of texts one for each. Default none."""
+
+
+class EncodeOptions(PairOptions, total=False):
     offsets: OffsetUnit | None
     """The unit of `Encoding.offsets`. Default none."""
+    reference_offsets: bool
+    """With `offsets`: those of the tokenizer's reference implementation, oddities included."""
     token_bytes: bool
     """Also give the bytes of each token."""
     report_control_tokens: bool
     """Also give the control-token spellings in the text."""
+    type_ids: bool
+    """Also give the number that the template gives to each token's text."""
+    special_tokens_mask: bool
+    """Also tell for each token whether the template put it in."""
+    word_ids: bool
+    """Also give the number of each token's piece (pre-token) in its text."""
+    sequence_ids: bool
+    """Also tell which text of a pair each token comes from."""
 
 
-class CountOptions(TextOptions, total=False):
+class CountOptions(PairOptions, total=False):
     limit: int | None
     """Stop as soon as a text is known to have more tokens; the count is then a lower bound above `limit`."""
 

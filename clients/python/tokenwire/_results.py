@@ -15,6 +15,8 @@ class ControlTokenMatch:
     id: int
     byte_start: int
     byte_end: int
+    sequence_id: int = 0
+    """1 in the second text of a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,21 @@ class Encoding:
     digest: str
     """The sha256 identity of the tokenizer that answered, in hex."""
     offsets: list[tuple[int, int]] | None = None
-    """[start, end) of each token, in the unit asked for; with `invalid="replace"`, of the bytes as sent."""
+    """[start, end) of each token in its text, in the unit asked for; with `invalid="replace"`, of the bytes as sent."""
     partial_tokens: list[int] | None = None
-    """Indices of the tokens that begin or end inside a character; comes with `offsets`."""
+    """Indices of the tokens that begin or end inside a character; comes with `offsets`, empty with reference ones."""
     token_bytes: list[bytes] | None = None
-    """The bytes of each token, which need not be whole characters."""
+    """The bytes of each token, which need not be whole characters; its spelling, if the tokenizer is not byte-level."""
     control_tokens: list[ControlTokenMatch] | None = None
     """The control-token spellings in the text, in text order."""
+    type_ids: list[int] | None = None
+    """The number that the template gives to each token's text."""
+    special_tokens_mask: list[bool] | None = None
+    """Whether the template put each token in."""
+    word_ids: list[int | None] | None = None
+    """The number of each token's piece (pre-token) in its text; None for those of the template."""
+    sequence_ids: list[int | None] | None = None
+    """0 for tokens of the text, 1 for those of the second one of a pair, None for those of the template."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -46,7 +56,9 @@ class TokenCount:
     n_bytes: int
     n_codepoints: int
     n_unknown: int
+    """How many are the unknown token; not counted, and 0, where `limit_exceeded`."""
     n_byte_fallback: int
+    """How many are bytes of a character that the vocabulary lacks; likewise."""
     limit_exceeded: bool
     digest: str
     fits: bool | None = None
@@ -72,6 +84,34 @@ class Truncation:
     `ids_only` there is none."""
     ids: list[int] | None = None
     """With `return_ids` or `ids_only`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The stages that a text goes through, a line each in the field's words; for people, not to be parsed."""
+
+    normalizer: tuple[str, ...]
+    pre_tokenizer: tuple[str, ...]
+    model: str
+    post_processor: tuple[str, ...]
+    decoder: tuple[str, ...]
+    n_added_tokens: int
+    """Tokens that are found in a text before the model sees it."""
+    n_control_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerConfig:
+    """What the tokenizer_config.json beside the artifact says; None where it says nothing."""
+
+    bos_token: str | None
+    eos_token: str | None
+    unk_token: str | None
+    pad_token: str | None
+    model_max_length: int | None
+    """The most tokens that the model takes."""
+    chat_templates: tuple[str, ...]
+    """Their names; `default` for one that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +144,10 @@ class TokenizerInfo:
     """The model names that the deployment adds for it."""
     model_prefixes: tuple[str, ...] = ()
     """What such names may begin with."""
+    pipeline: Pipeline | None = None
+    """None unless ready."""
+    config: TokenizerConfig | None = None
+    """None where the service's manifest names no tokenizer_config.json."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,16 +69,20 @@ TOKENIZER_STATE_READY: TokenizerState
 TOKENIZER_STATE_FAILED: TokenizerState
 
 class Input(_message.Message):
-    __slots__ = ("text", "utf8", "invalid_utf8", "language")
+    __slots__ = ("text", "utf8", "invalid_utf8", "language", "pair_text", "pair_utf8")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     UTF8_FIELD_NUMBER: _ClassVar[int]
     INVALID_UTF8_FIELD_NUMBER: _ClassVar[int]
     LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    PAIR_TEXT_FIELD_NUMBER: _ClassVar[int]
+    PAIR_UTF8_FIELD_NUMBER: _ClassVar[int]
     text: str
     utf8: bytes
     invalid_utf8: InvalidUtf8Policy
     language: str
-    def __init__(self, text: _Optional[str] = ..., utf8: _Optional[bytes] = ..., invalid_utf8: _Optional[_Union[InvalidUtf8Policy, str]] = ..., language: _Optional[str] = ...) -> None: ...
+    pair_text: str
+    pair_utf8: bytes
+    def __init__(self, text: _Optional[str] = ..., utf8: _Optional[bytes] = ..., invalid_utf8: _Optional[_Union[InvalidUtf8Policy, str]] = ..., language: _Optional[str] = ..., pair_text: _Optional[str] = ..., pair_utf8: _Optional[bytes] = ...) -> None: ...
 
 class EncodeOptions(_message.Message):
     __slots__ = ("special", "allowed_control_tokens", "add_special")
@@ -91,19 +95,21 @@ class EncodeOptions(_message.Message):
     def __init__(self, special: _Optional[_Union[SpecialPolicy, str]] = ..., allowed_control_tokens: _Optional[_Iterable[str]] = ..., add_special: bool = ...) -> None: ...
 
 class ControlTokenMatch(_message.Message):
-    __slots__ = ("token", "id", "byte_start", "byte_end")
+    __slots__ = ("token", "id", "byte_start", "byte_end", "sequence_id")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     BYTE_START_FIELD_NUMBER: _ClassVar[int]
     BYTE_END_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
     token: str
     id: int
     byte_start: int
     byte_end: int
-    def __init__(self, token: _Optional[str] = ..., id: _Optional[int] = ..., byte_start: _Optional[int] = ..., byte_end: _Optional[int] = ...) -> None: ...
+    sequence_id: int
+    def __init__(self, token: _Optional[str] = ..., id: _Optional[int] = ..., byte_start: _Optional[int] = ..., byte_end: _Optional[int] = ..., sequence_id: _Optional[int] = ...) -> None: ...
 
 class EncodeRequest(_message.Message):
-    __slots__ = ("tokenizer", "expect_digest", "inputs", "options", "offsets", "token_bytes", "report_control_tokens")
+    __slots__ = ("tokenizer", "expect_digest", "inputs", "options", "offsets", "token_bytes", "report_control_tokens", "reference_offsets", "type_ids", "special_tokens_mask", "word_ids", "sequence_ids")
     TOKENIZER_FIELD_NUMBER: _ClassVar[int]
     EXPECT_DIGEST_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +117,11 @@ class EncodeRequest(_message.Message):
     OFFSETS_FIELD_NUMBER: _ClassVar[int]
     TOKEN_BYTES_FIELD_NUMBER: _ClassVar[int]
     REPORT_CONTROL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_OFFSETS_FIELD_NUMBER: _ClassVar[int]
+    TYPE_IDS_FIELD_NUMBER: _ClassVar[int]
+    SPECIAL_TOKENS_MASK_FIELD_NUMBER: _ClassVar[int]
+    WORD_IDS_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_IDS_FIELD_NUMBER: _ClassVar[int]
     tokenizer: str
     expect_digest: str
     inputs: _containers.RepeatedCompositeFieldContainer[Input]
@@ -118,7 +129,12 @@ class EncodeRequest(_message.Message):
     offsets: OffsetUnit
     token_bytes: bool
     report_control_tokens: bool
-    def __init__(self, tokenizer: _Optional[str] = ..., expect_digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[Input, _Mapping]]] = ..., options: _Optional[_Union[EncodeOptions, _Mapping]] = ..., offsets: _Optional[_Union[OffsetUnit, str]] = ..., token_bytes: bool = ..., report_control_tokens: bool = ...) -> None: ...
+    reference_offsets: bool
+    type_ids: bool
+    special_tokens_mask: bool
+    word_ids: bool
+    sequence_ids: bool
+    def __init__(self, tokenizer: _Optional[str] = ..., expect_digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[Input, _Mapping]]] = ..., options: _Optional[_Union[EncodeOptions, _Mapping]] = ..., offsets: _Optional[_Union[OffsetUnit, str]] = ..., token_bytes: bool = ..., report_control_tokens: bool = ..., reference_offsets: bool = ..., type_ids: bool = ..., special_tokens_mask: bool = ..., word_ids: bool = ..., sequence_ids: bool = ...) -> None: ...
 
 class EncodeResponse(_message.Message):
     __slots__ = ("digest", "results")
@@ -137,34 +153,44 @@ class EncodeResult(_message.Message):
     def __init__(self, encoding: _Optional[_Union[Encoding, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class Encoding(_message.Message):
-    __slots__ = ("ids", "starts", "ends", "partial_tokens", "token_bytes", "control_tokens")
+    __slots__ = ("ids", "starts", "ends", "partial_tokens", "token_bytes", "control_tokens", "type_ids", "special_tokens_mask", "word_ids", "sequence_ids")
     IDS_FIELD_NUMBER: _ClassVar[int]
     STARTS_FIELD_NUMBER: _ClassVar[int]
     ENDS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TOKEN_BYTES_FIELD_NUMBER: _ClassVar[int]
     CONTROL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TYPE_IDS_FIELD_NUMBER: _ClassVar[int]
+    SPECIAL_TOKENS_MASK_FIELD_NUMBER: _ClassVar[int]
+    WORD_IDS_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_IDS_FIELD_NUMBER: _ClassVar[int]
     ids: _containers.RepeatedScalarFieldContainer[int]
     starts: _containers.RepeatedScalarFieldContainer[int]
     ends: _containers.RepeatedScalarFieldContainer[int]
     partial_tokens: _containers.RepeatedScalarFieldContainer[int]
     token_bytes: _containers.RepeatedScalarFieldContainer[bytes]
     control_tokens: _containers.RepeatedCompositeFieldContainer[ControlTokenMatch]
-    def __init__(self, ids: _Optional[_Iterable[int]] = ..., starts: _Optional[_Iterable[int]] = ..., ends: _Optional[_Iterable[int]] = ..., partial_tokens: _Optional[_Iterable[int]] = ..., token_bytes: _Optional[_Iterable[bytes]] = ..., control_tokens: _Optional[_Iterable[_Union[ControlTokenMatch, _Mapping]]] = ...) -> None: ...
+    type_ids: _containers.RepeatedScalarFieldContainer[int]
+    special_tokens_mask: _containers.RepeatedScalarFieldContainer[bool]
+    word_ids: _containers.RepeatedScalarFieldContainer[int]
+    sequence_ids: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, ids: _Optional[_Iterable[int]] = ..., starts: _Optional[_Iterable[int]] = ..., ends: _Optional[_Iterable[int]] = ..., partial_tokens: _Optional[_Iterable[int]] = ..., token_bytes: _Optional[_Iterable[bytes]] = ..., control_tokens: _Optional[_Iterable[_Union[ControlTokenMatch, _Mapping]]] = ..., type_ids: _Optional[_Iterable[int]] = ..., special_tokens_mask: _Optional[_Iterable[bool]] = ..., word_ids: _Optional[_Iterable[int]] = ..., sequence_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class DecodeRequest(_message.Message):
-    __slots__ = ("tokenizer", "expect_digest", "inputs", "skip_special", "as_bytes")
+    __slots__ = ("tokenizer", "expect_digest", "inputs", "skip_special", "as_bytes", "reference")
     TOKENIZER_FIELD_NUMBER: _ClassVar[int]
     EXPECT_DIGEST_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     SKIP_SPECIAL_FIELD_NUMBER: _ClassVar[int]
     AS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
     tokenizer: str
     expect_digest: str
     inputs: _containers.RepeatedCompositeFieldContainer[TokenIds]
     skip_special: bool
     as_bytes: bool
-    def __init__(self, tokenizer: _Optional[str] = ..., expect_digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., skip_special: bool = ..., as_bytes: bool = ...) -> None: ...
+    reference: bool
+    def __init__(self, tokenizer: _Optional[str] = ..., expect_digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., skip_special: bool = ..., as_bytes: bool = ..., reference: bool = ...) -> None: ...
 
 class TokenIds(_message.Message):
     __slots__ = ("ids", "language")
@@ -343,7 +369,7 @@ class SpecialToken(_message.Message):
     def __init__(self, token: _Optional[str] = ..., id: _Optional[int] = ...) -> None: ...
 
 class TokenizerInfo(_message.Message):
-    __slots__ = ("name", "aliases", "state", "digest", "format", "model", "vocab_size", "control_tokens", "splitter", "pattern", "sha256", "max_text_bytes", "failure", "source", "proven_by", "models", "model_prefixes")
+    __slots__ = ("name", "aliases", "state", "digest", "format", "model", "vocab_size", "control_tokens", "splitter", "pattern", "sha256", "max_text_bytes", "failure", "source", "proven_by", "models", "model_prefixes", "pipeline", "config")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ALIASES_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -361,6 +387,8 @@ class TokenizerInfo(_message.Message):
     PROVEN_BY_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     MODEL_PREFIXES_FIELD_NUMBER: _ClassVar[int]
+    PIPELINE_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
     name: str
     aliases: _containers.RepeatedScalarFieldContainer[str]
     state: TokenizerState
@@ -378,7 +406,43 @@ class TokenizerInfo(_message.Message):
     proven_by: str
     models: _containers.RepeatedScalarFieldContainer[str]
     model_prefixes: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[TokenizerState, str]] = ..., digest: _Optional[str] = ..., format: _Optional[str] = ..., model: _Optional[str] = ..., vocab_size: _Optional[int] = ..., control_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., splitter: _Optional[str] = ..., pattern: _Optional[str] = ..., sha256: _Optional[str] = ..., max_text_bytes: _Optional[int] = ..., failure: _Optional[str] = ..., source: _Optional[str] = ..., proven_by: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., model_prefixes: _Optional[_Iterable[str]] = ...) -> None: ...
+    pipeline: Pipeline
+    config: TokenizerConfig
+    def __init__(self, name: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[TokenizerState, str]] = ..., digest: _Optional[str] = ..., format: _Optional[str] = ..., model: _Optional[str] = ..., vocab_size: _Optional[int] = ..., control_tokens: _Optional[_Iterable[_Union[SpecialToken, _Mapping]]] = ..., splitter: _Optional[str] = ..., pattern: _Optional[str] = ..., sha256: _Optional[str] = ..., max_text_bytes: _Optional[int] = ..., failure: _Optional[str] = ..., source: _Optional[str] = ..., proven_by: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., model_prefixes: _Optional[_Iterable[str]] = ..., pipeline: _Optional[_Union[Pipeline, _Mapping]] = ..., config: _Optional[_Union[TokenizerConfig, _Mapping]] = ...) -> None: ...
+
+class Pipeline(_message.Message):
+    __slots__ = ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder", "n_added_tokens", "n_control_tokens")
+    NORMALIZER_FIELD_NUMBER: _ClassVar[int]
+    PRE_TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    POST_PROCESSOR_FIELD_NUMBER: _ClassVar[int]
+    DECODER_FIELD_NUMBER: _ClassVar[int]
+    N_ADDED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    N_CONTROL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    normalizer: _containers.RepeatedScalarFieldContainer[str]
+    pre_tokenizer: _containers.RepeatedScalarFieldContainer[str]
+    model: str
+    post_processor: _containers.RepeatedScalarFieldContainer[str]
+    decoder: _containers.RepeatedScalarFieldContainer[str]
+    n_added_tokens: int
+    n_control_tokens: int
+    def __init__(self, normalizer: _Optional[_Iterable[str]] = ..., pre_tokenizer: _Optional[_Iterable[str]] = ..., model: _Optional[str] = ..., post_processor: _Optional[_Iterable[str]] = ..., decoder: _Optional[_Iterable[str]] = ..., n_added_tokens: _Optional[int] = ..., n_control_tokens: _Optional[int] = ...) -> None: ...
+
+class TokenizerConfig(_message.Message):
+    __slots__ = ("bos_token", "eos_token", "unk_token", "pad_token", "model_max_length", "chat_templates")
+    BOS_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EOS_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    UNK_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    PAD_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MODEL_MAX_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    CHAT_TEMPLATES_FIELD_NUMBER: _ClassVar[int]
+    bos_token: str
+    eos_token: str
+    unk_token: str
+    pad_token: str
+    model_max_length: int
+    chat_templates: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, bos_token: _Optional[str] = ..., eos_token: _Optional[str] = ..., unk_token: _Optional[str] = ..., pad_token: _Optional[str] = ..., model_max_length: _Optional[int] = ..., chat_templates: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetArtifactRequest(_message.Message):
     __slots__ = ("tokenizer", "expect_digest", "offset")
