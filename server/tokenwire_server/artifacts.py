@@ -12,18 +12,21 @@ import contextlib
 import hashlib
 import lzma
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import tokenwire_core
 from tokenwire_core import Encoder, TokenizerSpec
 from tokenwire_core.errors import ArtifactError, TokenizerError
+from tokenwire_core.formats.tokenizer_config_json import MAX_CONFIG_BYTES
 
 from tokenwire_server import golden, logs
 from tokenwire_server.embedded import embedded
 from tokenwire_server.folders import open_regular
 from tokenwire_server.golden import Golden
 from tokenwire_server.limits import Limits
+from tokenwire_server.lockfile import LockedTokenizer
 from tokenwire_server.manifest import TokenizerConfig
 
 _PIECE_BYTES = 1 << 20
@@ -67,7 +70,11 @@ def load(config: TokenizerConfig, data: bytes) -> Encoder:
 
 
 def read_spec(config: TokenizerConfig, data: bytes) -> TokenizerSpec:
-    """What an artifact's bytes and the options of `config` say, not yet compiled. Raises `ProofError`."""
+    """What an artifact's bytes and the options of `config` say, not yet compiled. Raises `ProofError`.
+
+    A tokenizer_config.json is read here, and must be the one that the lock pins.
+    """
+    tokenizer_config = read_tokenizer_config(config)
     try:
         return tokenwire_core.read_spec(
             data,
@@ -75,6 +82,7 @@ def read_spec(config: TokenizerConfig, data: bytes) -> TokenizerSpec:
             pattern=config.pattern,
             special_tokens=None if config.special_tokens is None else dict(config.special_tokens),
             control_tokens=None if config.control_tokens is None else list(config.control_tokens),
+            tokenizer_config=tokenizer_config,
         )
     except ArtifactError as error:
         raise ProofError(error.reason, str(error)) from None
@@ -125,6 +133,27 @@ def check_digest(config: TokenizerConfig, encoder: Encoder) -> None:
                 f"the digest is {encoder.digest}, the {where} says {said}; check the pattern, special tokens and "
                 "control tokens, and run `tokenwire artifacts pull` if a change of these is meant",
             )
+
+
+def read_tokenizer_config(config: TokenizerConfig) -> bytes | None:
+    """The file that the manifest names beside the artifact, equal to its pin if there is one. Raises `ProofError`."""
+    if config.tokenizer_config is None:
+        return None
+    remedy = "restore it, or run `tokenwire artifacts pull` if a change of it is meant"
+    data = read_bounded(config.folder, config.tokenizer_config, MAX_CONFIG_BYTES, remedy)
+    if config.tokenizer_config_sha256 is not None:
+        _compare(data, config.tokenizer_config_sha256, f"companion {config.tokenizer_config}", remedy)
+    return data
+
+
+def with_tokenizer_config(locked: LockedTokenizer, config: TokenizerConfig) -> LockedTokenizer:
+    """A lock entry that pins the tokenizer_config.json as it lies there. Raises `ProofError`."""
+    data = read_tokenizer_config(config)
+    return replace(
+        locked,
+        tokenizer_config="" if data is None else str(config.tokenizer_config),
+        tokenizer_config_sha256="" if data is None else hashlib.sha256(data).hexdigest(),
+    )
 
 
 def read_golden(config: TokenizerConfig) -> Golden | None:

@@ -27,7 +27,10 @@ _HEADER = (
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIMES = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
 """Between these a time has four digits of a year in UTC."""
-_OPTIONAL = ("digest", "golden", "golden_sha256", "proven_by")
+_OPTIONAL = (
+    *("digest", "golden", "golden_sha256", "proven_by"),
+    *("tokenizer_config", "tokenizer_config_sha256"),
+)
 
 T = TypeVar("T")
 
@@ -47,9 +50,9 @@ class LockedFile:
 class LockedTokenizer:
     """One tokenizer: its file, its identity, and what it was proven by.
 
-    `digest` is empty where this version cannot read the format. `golden` (a path) and `golden_sha256` are empty
-    before `tokenwire artifacts add` or `prove` made golden vectors; `proven_by` names the reference library and
-    its version, and is empty where the slow twin made them.
+    `golden` (a path) and `golden_sha256` are empty before `tokenwire artifacts add` or `prove` made golden vectors;
+    `proven_by` names the reference library and its version, and is empty where the slow twin made them.
+    `tokenizer_config` (a path) and its sha256 are empty where the manifest names none.
     """
 
     name: str
@@ -59,6 +62,8 @@ class LockedTokenizer:
     golden: str = ""
     golden_sha256: str = ""
     proven_by: str = ""
+    tokenizer_config: str = ""
+    tokenizer_config_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,7 @@ def disagreement(config: TokenizerConfig, locked: LockedTokenizer) -> str:
         "file": (config.file, locked.file.path),
         "sha256": (config.file_sha256, locked.file.sha256),
         "digest": (config.digest or locked.digest, locked.digest),
+        "tokenizer_config": (config.tokenizer_config or "", locked.tokenizer_config),
     }
     return ", ".join(f"`{key}`" for key, (said, known) in pairs.items() if said != known)
 
@@ -164,6 +170,7 @@ def _applied(config: TokenizerConfig, locked: LockedTokenizer | None) -> Tokeniz
         proven_by=locked.proven_by,
         locked_digest=locked.digest,
         size_bytes=locked.file.size_bytes,
+        tokenizer_config_sha256=locked.tokenizer_config_sha256 or None,
     )
 
 
@@ -193,11 +200,14 @@ def _tokenizer(table: object) -> LockedTokenizer:
         ("sha256", locked.file.sha256),
         ("digest", locked.digest),
         ("golden_sha256", locked.golden_sha256),
+        ("tokenizer_config_sha256", locked.tokenizer_config_sha256),
     ):
         if (key == "sha256" or key in table) and not _SHA256.fullmatch(value):
             raise _BadLockError(f"`{key}` is not 64 lower-case hex digits")
     if bool(locked.golden) != bool(locked.golden_sha256) or (locked.proven_by and not locked.golden):
         raise _BadLockError("`golden`, `golden_sha256` and who proved them belong together")
+    if bool(locked.tokenizer_config) != bool(locked.tokenizer_config_sha256):
+        raise _BadLockError("`tokenizer_config` and `tokenizer_config_sha256` belong together")
     if locked.file.size_bytes < 0:
         raise _BadLockError("`size_bytes` is negative")
     if locked.file.pulled_at.tzinfo is None or not _TIMES[0] <= locked.file.pulled_at < _TIMES[1]:

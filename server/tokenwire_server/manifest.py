@@ -10,6 +10,7 @@
     pattern = '''…'''                   # rank files: the pattern of the pieces
     special_tokens = { "<|endoftext|>" = 151643 }
     control_tokens = ["<think>"]        # further tokens that text becomes only where the caller allows it
+    tokenizer_config = "tokenizer_config.json"   # optional, hf_json: the file beside it, for GetTokenizer to tell of
     digest = "…"                        # optional: refuse to serve unless the tokenizer has this digest
     xz_sha256 = "…"                     # optional: the file is xz-compressed; this is of its bytes
     models = ["qwen-max"]               # optional: model names answered by this tokenizer
@@ -66,6 +67,8 @@ class TokenizerConfig:
     pattern: str | None = None
     special_tokens: Mapping[str, int] | None = None
     control_tokens: tuple[str, ...] | None = None
+    tokenizer_config: str | None = None
+    """A `tokenizer_config.json`, relative to `folder`."""
     digest: str | None = None
     xz_sha256: str | None = None
     accept_ids: str | None = None
@@ -78,6 +81,7 @@ class TokenizerConfig:
     locked_digest: str = ""
     size_bytes: int | None = None
     """The size of `file`."""
+    tokenizer_config_sha256: str | None = None
     lock_fault: str = ""
     """The keys in which manifest and lock disagree."""
     is_unlocked: bool = False
@@ -104,7 +108,10 @@ class TokenizerConfig:
         return self.digest or self.locked_digest
 
 
-_LOCKED = ("golden", "golden_sha256", "proven_by", "locked_digest", "size_bytes", "lock_fault", "is_unlocked")
+_LOCKED = (
+    *("golden", "golden_sha256", "proven_by", "locked_digest", "size_bytes", "tokenizer_config_sha256"),
+    *("lock_fault", "is_unlocked"),
+)
 _TABLE_KEYS = tuple(
     name for name in TokenizerConfig.__dataclass_fields__ if name not in ("folder", "manifest_name", *_LOCKED)
 )
@@ -236,6 +243,7 @@ def _parse(table: Mapping[str, Any], index: int, path: Path) -> TokenizerConfig:
         pattern=_text(table, "pattern", where) if "pattern" in table else None,
         special_tokens=_special_tokens(table, where),
         control_tokens=_texts(table, "control_tokens", where) if "control_tokens" in table else None,
+        tokenizer_config=_companion(table, file, where, path.name) if "tokenizer_config" in table else None,
         digest=_hash(table, "digest", where) if "digest" in table else None,
         xz_sha256=xz_sha256,
         accept_ids=_hash(table, "accept_ids", where) if "accept_ids" in table else None,
@@ -308,6 +316,13 @@ def _file(table: Mapping[str, Any], key: str, where: str, manifest_name: str) ->
     for taken in (manifest_name, lock_name(manifest_name), GOLDEN_FOLDER, PARTIAL_FOLDER):
         if path.is_relative_to(taken):
             raise ConfigError(f"{where}: `{key}` cannot be {taken!r} or below it, which is for other files")
+    return value
+
+
+def _companion(table: Mapping[str, Any], file: str, where: str, manifest_name: str) -> str:
+    value = _file(table, "tokenizer_config", where, manifest_name)
+    if value == file:
+        raise ConfigError(f"{where}: `tokenizer_config` is the file beside the artifact, not the artifact")
     return value
 
 

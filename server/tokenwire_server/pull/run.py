@@ -86,7 +86,8 @@ def _pull_one(
         state, size_bytes = _file(
             config, known.file.size_bytes if known is not None and is_same else None, store, max_bytes
         )
-        locked = _locked(config, size_bytes, known, max_bytes)
+        # Its pin is that of the file as it was; what lies there now is what is locked.
+        locked = _locked(replace(config, tokenizer_config_sha256=None), size_bytes, known, max_bytes)
         return Outcome(config.name, state, locked, _note(known, locked, state))
     except (PullError, ProofError) as error:
         return Outcome(config.name, "failed", reason=error.reason, message=str(error))
@@ -129,7 +130,7 @@ def _locked(
     locked = LockedTokenizer(config.name, config.format, file, digest)
     if before is not None and before.digest == digest:
         locked = replace(before, format=config.format, file=file)
-    return locked
+    return artifacts.with_tokenizer_config(locked, config)
 
 
 def _note(before: LockedTokenizer | None, after: LockedTokenizer, state: str) -> str:
@@ -139,6 +140,9 @@ def _note(before: LockedTokenizer | None, after: LockedTokenizer, state: str) ->
         notes.append(f"the digest was {before.digest}")
     if before is not None and before.file.source != after.file.source and state == "present":
         notes.append("its source is another and was not tried, for the file is there")
+    pin = "" if before is None else before.tokenizer_config_sha256
+    if pin and after.tokenizer_config_sha256 not in ("", pin):
+        notes.append(f"{after.tokenizer_config} is another than it was")
     if (
         after.digest
         and not after.golden

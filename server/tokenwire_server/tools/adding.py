@@ -44,6 +44,7 @@ class Wish:
     like: str | None = None
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     control_tokens: tuple[str, ...] = ()
+    tokenizer_config: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ def _check_names(wish: Wish, name: str | None, others: tuple[TokenizerConfig, ..
         pattern=wish.pattern,
         special_tokens=wish.special_tokens or None,
         control_tokens=wish.control_tokens or None,
+        tokenizer_config=wish.tokenizer_config,
     )
     manifest_edit.check(candidate)
     if name is None:
@@ -192,6 +194,7 @@ def _configured(wish: Wish, path: Path, format: Format, sha256: str) -> Tokenize
         pattern=pattern,
         special_tokens=dict(special_tokens) or None,
         control_tokens=wish.control_tokens or None,
+        tokenizer_config=wish.tokenizer_config,
         manifest_name=path.name,
     )
 

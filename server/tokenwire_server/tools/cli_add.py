@@ -58,6 +58,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--control", action="append", default=[], metavar="SPELLING", help="a further control token"
     )
     add.add_argument(
+        "--tokenizer-config",
+        metavar="PATH",
+        help="tokenizer.json: the tokenizer_config.json beside it, in the manifest's folder",
+    )
+    add.add_argument(
         "--allow-private-redirects", action="store_true", help="follow redirects into private networks"
     )
     add.set_defaults(run=_add)
@@ -116,6 +121,7 @@ def _add(options: argparse.Namespace) -> int:
         like=options.like,
         special_tokens=special_tokens,
         control_tokens=tuple(options.control),
+        tokenizer_config=options.tokenizer_config,
     )
     progress = Progress()
     try:

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tokenwire_core.describe import describe
+
+from tokenwire_server import artifacts
+from tokenwire_server.artifacts import ProofError
 from tokenwire_server.cli_render import say
 from tokenwire_server.manifest import TokenizerConfig
 from tokenwire_server.tools import cli_add, cli_diff, cli_verify, deployment
@@ -30,7 +35,7 @@ def add_artifacts_commands(commands: Subparsers) -> None:
     )
     artifacts = group.add_subparsers(dest="artifacts_command", required=True, metavar="COMMAND")
     listing = _add(artifacts, "list", "what the manifest names, what is on disk and what it is proven by")
-    listing.add_argument("--long", action="store_true", help="also sources, pins, patterns and tokens")
+    listing.add_argument("--long", action="store_true", help="also sources, pins, tokens and the pipeline")
     listing.set_defaults(run=_list)
     cli_add.add_commands(artifacts)
     pull = _add(artifacts, "pull", "fetch what is missing, checked against its pin, and write the lock")
@@ -66,14 +71,19 @@ def _list(options: argparse.Namespace) -> int:
         say(_line(entry))
         if options.long:
             for key, value in entry.items():
-                if key not in ("name", "state", "digest") and value not in ("", [], {}, None):
-                    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                    say(f"    {key}: {shown}")
+                if key not in ("name", "state", "digest") and value not in ("", [], (), {}, None):
+                    say(f"    {key}: {_shown(value)}")
     return 0
 
 
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return "; ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def _entry(config: TokenizerConfig, max_bytes: int, is_long: bool) -> dict[str, Any]:
-    """What there is to say of a tokenizer without loading it."""
+    """What there is to say of a tokenizer without compiling it; in the long form its artifact is read."""
     entry: dict[str, Any] = {
         "name": config.name,
         "state": deployment.state(config, max_bytes),
@@ -93,8 +103,19 @@ def _entry(config: TokenizerConfig, max_bytes: int, is_long: bool) -> dict[str, 
             "pattern": config.pattern or "",
             "special_tokens": dict(config.special_tokens or {}),
             "control_tokens": list(config.control_tokens or ()),
+            "tokenizer_config": config.tokenizer_config or "",
         }
+        entry |= _pipeline(config, max_bytes)
     return entry
+
+
+def _pipeline(config: TokenizerConfig, max_bytes: int) -> dict[str, Any]:
+    """The stages, in the field's words, as GetTokenizer has them; of an artifact that cannot be read why not."""
+    try:
+        spec = artifacts.read_spec(config, artifacts.read_pinned(config, max_bytes))
+    except ProofError as error:
+        return {"unreadable": f"{error.reason}: {error}"}
+    return asdict(describe(spec))
 
 
 def _line(entry: dict[str, Any]) -> str:

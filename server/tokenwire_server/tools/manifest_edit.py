@@ -25,6 +25,8 @@ def table(config: TokenizerConfig) -> str:
     ]
     if config.pattern is not None:
         parts.append(assignment("pattern", config.pattern))
+    if config.tokenizer_config is not None:
+        parts.append(assignment("tokenizer_config", config.tokenizer_config))
     for key, values in (
         ("control_tokens", config.control_tokens or ()),
         ("models", config.models),

@@ -130,7 +130,7 @@ def write(
     """Write the golden vectors of a tokenizer and its lock entry. Raises `OSError`.
 
     What is in the lock of other tokenizers stays, and the time of a file that is the same. `order` are the names in
-    the manifest's order, which is the lock's.
+    the manifest's order, which is the lock's. Raises `ProofError` for a tokenizer_config.json that cannot be read.
     """
     now = datetime.now(UTC).replace(microsecond=0)
     file = LockedFile(config.file, config.source, config.file_sha256, size_bytes, now)
@@ -149,6 +149,7 @@ def write(
         golden_sha256=hashlib.sha256(content).hexdigest(),
         proven_by=made.made_by,
     )
+    entry = artifacts.with_tokenizer_config(entry, config)
     entries[config.name] = entry
     place = {name: index for index, name in enumerate(order)}
     ordered = sorted(entries, key=lambda name: place.get(name, len(place)))
