@@ -148,7 +148,7 @@ cdef class LowerNormalizer(Normalizer):
             return NO_MEMORY
         while i < n:
             if p[i] < 0x80:
-                after = min(after_ascii(p, n, i), i + LOWER_AT_ONCE)
+                after = after_ascii(p, min(n, i + LOWER_AT_ONCE), i)
                 if lower_ascii(<uint8_t*>s.work[0].p, p + i, after - i):
                     replace_alike(r, i, <uint8_t*>s.work[0].p, after - i)
                 i = after

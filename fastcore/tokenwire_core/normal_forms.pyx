@@ -2,7 +2,7 @@
 
 Most text is in its normal form, which a look at each character shows (UAX #15, quick check): its flags, and that
 combining classes do not fall. Where they say otherwise, or not for certain, the part from the last character that
-begins anew up to the next that does is decomposed, ordered and composed by itself.
+begins anew up to the next that does, and stays, is decomposed, ordered and composed by itself.
 
 Places: characters that were exchanged or composed stand together for all that they come from. In the reference a
 composed character takes the place of the first, and one that is added shares the place of the one before.
@@ -63,6 +63,7 @@ cdef enum:
 cdef enum:
     MAX_PARTS = 18           # of one character
     N_BY_INSERTION = 24      # more marks than this are ordered by counting
+    PART_BYTES = 4096        # a part goes on behind so many only where it must
 
 cdef enum:
     L_BASE = 0x1100
@@ -119,7 +120,7 @@ cdef class FormNormalizer(Normalizer):
             ):
                 if flags & self.anew:
                     starter = i
-                i = self.next_anew(p, n, after)
+                i = self.part_end(p, n, after)
                 status = self.rewrite_part(s, r, starter, i)
                 if status != DONE:
                     return status
@@ -144,9 +145,14 @@ cdef class FormNormalizer(Normalizer):
         before = code_point_at(p, starter, &after)
         return not tw_form_flags[number_of(before)] & self.decomposing and composed_of(before, c) == 0
 
-    cdef size_t next_anew(self, const uint8_t* p, size_t n, size_t i) noexcept nogil:
-        cdef size_t after = 0
-        while i < n and not tw_form_flags[number_of(code_point_at(p, i, &after))] & self.anew:
+    cdef size_t part_end(self, const uint8_t* p, size_t n, size_t i) noexcept nogil:
+        """Where the text goes on anew, and with a character that may stay: so runs that do not are one part."""
+        cdef size_t after = 0, most = i + PART_BYTES
+        cdef unsigned flags
+        while i < n:
+            flags = tw_form_flags[number_of(code_point_at(p, i, &after))]
+            if flags & self.anew and (i >= most or not flags & self.unsettled):
+                break
             i = after
         return i
 

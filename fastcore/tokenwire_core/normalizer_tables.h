@@ -15,8 +15,8 @@
 // tw_lower: a number, of which tw_lower_distance is how far away the lower case is (17.0).
 // tw_trait: flags of 1 mark (9.0); 2 nonspacing mark (8.0); 4 no text to BERT (8.0); 8 blank; 16 Han to BERT;
 // 32 removed by Nmt; 64 a blank to Nmt.
-// tw_grapheme: Grapheme_Cluster_Break (17.0), 0 Other, 1 CR, 2 LF, 3 Control, 4 Extend, 5 ZWJ, 6 Regional_Indicator,
-// 7 Prepend, 8 SpacingMark, 9 L, 10 V, 11 T, 12 LV, 13 LVT;
+// tw_grapheme: Grapheme_Cluster_Break (17.0), from 0 on Other, CR, LF, Control, Extend, ZWJ, Regional_Indicator,
+// Prepend, SpacingMark, L, V, T, LV, LVT; and
 // flags of 16 Extended_Pictographic; Indic_Conjunct_Break 32 Consonant, 64 Extend, 128 Linker.
 #pragma once
 #include <stdint.h>

@@ -10,5 +10,5 @@ class NormalizerChain:
     def __init__(self, stages: Iterable[Normalizer]) -> None: ...
 
 def normalize(
-    stages: Iterable[Normalizer], text: str, tracing: int = 0
+    stages: Iterable[Normalizer] | NormalizerChain, text: str, tracing: int = 0, timeout_s: float = 1.0
 ) -> tuple[str, list[tuple[int, int]]]: ...

@@ -188,18 +188,19 @@ _COMPILED = {
 """What each stage of `pipeline` is compiled to."""
 
 
-def normalize(stages, str text, int tracing=TRACE_NOTHING) -> tuple[str, list[tuple[int, int]]]:
+def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=TIMEOUT_S) -> tuple[str, list[tuple[int, int]]]:
     """The text after all stages, and where in the source's UTF-8 each of its characters came from.
 
     Args:
-        stages: of `pipeline`.
+        stages: of `pipeline`, or for many texts a NormalizerChain made of them once.
         tracing: 0 for no places (the list is empty), 1 for those of our rule, 2 for the reference's.
+        timeout_s: how long patterns without a table may be matched, in CPU seconds of this thread.
 
     Raises:
         NormalizedTooLongError: it would be over 1 MiB and 16 times as long as it came.
         PatternTooSlowError: matching took longer than the timeout.
     """
-    cdef NormalizerChain chain = NormalizerChain(stages)
+    cdef NormalizerChain chain = stages if isinstance(stages, NormalizerChain) else NormalizerChain(stages)
     cdef bytes utf8 = text.encode()
     cdef Aligned source
     cdef Stretch one
@@ -214,7 +215,7 @@ def normalize(stages, str text, int tracing=TRACE_NOTHING) -> tuple[str, list[tu
     try:
         if not hold_text(s, <const uint8_t*>PyBytes_AS_STRING(utf8), PyBytes_GET_SIZE(utf8)):
             raise MemoryError
-        s.give_up_at_s = time.thread_time() + TIMEOUT_S
+        s.give_up_at_s = time.thread_time() + timeout_s
         memset(&source, 0, sizeof(source))
         source.text = s.text
         source.n = PyBytes_GET_SIZE(utf8)
@@ -231,7 +232,7 @@ def normalize(stages, str text, int tracing=TRACE_NOTHING) -> tuple[str, list[tu
         if status == GREW_TOO_LONG:
             raise NormalizedTooLongError
         if status != DONE:
-            raise PatternTooSlowError(TIMEOUT_S)
+            raise PatternTooSlowError(timeout_s)
         start = 0
         while tracing and start < result.n:
             end = start + char_bytes(result.text[start])

@@ -13,11 +13,11 @@ Places: what replaces characters stands for all of them; in the reference it is 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_SetInterrupt
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from tokenwire_core.aligned cimport TRACE_NOTHING, TRACE_REFERENCE, begin, place_of, put_at, reserve_text
 from tokenwire_core.pattern_matches cimport Matching, TableMatcher, begin_matching
-from tokenwire_core.rewriting cimport Normalizer, Rewrite, char_before, keep_to, replace
+from tokenwire_core.rewriting cimport Normalizer, Rewrite, char_before, char_bytes, keep_to, replace
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, Scratch
 from tokenwire_core.vocab cimport tw_load64
 
@@ -73,6 +73,8 @@ cdef class ReplaceNormalizer(Normalizer):
     cdef bint put(self, Rewrite* r, size_t start, size_t end) noexcept nogil:
         """Replace old.text[start:end]. False where the text is too long then."""
         cdef uint32_t source = r.nowhere, source_end = r.nowhere
+        if start < end and end - start == self.n_content and self.is_same(r.old.text + start, r.old.tracing):
+            return True
         if r.old.tracing != TRACE_REFERENCE:
             return replace(r, start, end, self.content, self.n_content)
         if end:
@@ -81,6 +83,14 @@ cdef class ReplaceNormalizer(Normalizer):
         put_at(r.out, self.content, self.n_content, source, source_end)
         r.kept = end
         return r.out.n <= r.max_bytes
+
+
+    cdef bint is_same(self, const uint8_t* p, int tracing) noexcept nogil:
+        """Whether replacing as many bytes as the content has would change neither them nor their place."""
+        return (
+            (tracing == TRACE_NOTHING or char_bytes(p[0]) == self.n_content)
+            and memcmp(p, self.content, self.n_content) == 0
+        )
 
 
 cdef class ReplaceLiteral(ReplaceNormalizer):

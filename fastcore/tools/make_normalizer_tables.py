@@ -25,6 +25,7 @@ from tokenwire_core.reference_unicode import (
     BLANKS,
     MARKS,
     NONSPACING_MARKS,
+    CharClass,
     combining_class,
     decomposition,
     lower,
@@ -35,7 +36,9 @@ HANGUL = range(0xAC00, 0xAC00 + 11172)
 """What these decompose to is computed."""
 
 # Flags of a character in normalization forms.
-DECOMPOSES, DECOMPOSES_COMPATIBLY, SECOND, NO_NFC, NO_NFKC, ANEW, ANEW_COMPATIBLY = (1 << bit for bit in range(7))
+DECOMPOSES, DECOMPOSES_COMPATIBLY, SECOND, NO_NFC, NO_NFKC, ANEW, ANEW_COMPATIBLY = (
+    1 << bit for bit in range(7)
+)
 
 _FLAGS_OF_FORMS: tuple[tuple[Literal["NFC", "NFKC"], int, int, int], ...] = (
     ("NFC", DECOMPOSES, NO_NFC, ANEW),
@@ -70,8 +73,8 @@ COMMENT = f"""\
 // tw_lower: a number, of which tw_lower_distance is how far away the lower case is (17.0).
 // tw_trait: flags of 1 mark (9.0); 2 nonspacing mark (8.0); 4 no text to BERT (8.0); 8 blank; 16 Han to BERT;
 // 32 removed by Nmt; 64 a blank to Nmt.
-// tw_grapheme: Grapheme_Cluster_Break (17.0), {", ".join(f"{number} {name}" for number, name in enumerate(BREAKS[:7]))},
-// {", ".join(f"{number} {name}" for number, name in enumerate(BREAKS) if number > 6)};
+// tw_grapheme: Grapheme_Cluster_Break (17.0), from 0 on {", ".join(BREAKS[:7])},
+// {", ".join(BREAKS[7:])}; and
 // flags of 16 Extended_Pictographic; Indic_Conjunct_Break 32 Consonant, 64 Extend, 128 Linker.
 #pragma once
 #include <stdint.h>
@@ -111,7 +114,9 @@ def numbers(values: Iterable[int]) -> dict[int, int]:
 
 def assigned() -> list[int]:
     """Code points that some form changes, or that have a combining class."""
-    return [c for c in range(N_CODE_POINTS) if decomposition(chr(c), True) != chr(c) or combining_class(chr(c))]
+    return [
+        c for c in range(N_CODE_POINTS) if decomposition(chr(c), True) != chr(c) or combining_class(chr(c))
+    ]
 
 
 class Forms:
@@ -183,7 +188,11 @@ class Forms:
         ]
 
     def _part(self, char: str) -> int:
-        return ord(char) | combining_class(char) << CLASS_SHIFT | (PART_SECOND if ord(char) in self.seconds else 0)
+        return (
+            ord(char)
+            | combining_class(char) << CLASS_SHIFT
+            | (PART_SECOND if ord(char) in self.seconds else 0)
+        )
 
 
 def _normal(text: str, form: Literal["NFC", "NFKC"]) -> str:
@@ -192,11 +201,20 @@ def _normal(text: str, form: Literal["NFC", "NFKC"]) -> str:
     return aligned.text
 
 
+_TRAITS: tuple[tuple[CharClass | frozenset[str], int], ...] = (
+    (MARKS, MARK),
+    (NONSPACING_MARKS, ACCENT),
+    (BERT_CONTROLS, BERT_CONTROL),
+    (BLANKS, BLANK),
+    (BERT_HAN, HAN),
+    (NMT_REMOVED, REMOVED_BY_NMT),
+    (NMT_BLANKS, BLANK_OF_NMT),
+)
+
+
 def trait(c: int) -> int:
-    char = chr(c)
-    sets = (MARKS, NONSPACING_MARKS, BERT_CONTROLS, BLANKS, BERT_HAN, NMT_REMOVED, NMT_BLANKS)
-    flags = (MARK, ACCENT, BERT_CONTROL, BLANK, HAN, REMOVED_BY_NMT, BLANK_OF_NMT)
-    return sum(flag for members, flag in zip(sets, flags, strict=True) if char in members)
+    """The flags of a character's traits."""
+    return sum(flag for members, flag in _TRAITS if chr(c) in members)
 
 
 def graphemes() -> bytearray:
