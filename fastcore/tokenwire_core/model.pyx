@@ -13,6 +13,16 @@ from tokenwire_core.scratch cimport DONE, NO_MEMORY, UNKNOWN_TEXT, Scratch, free
 from tokenwire_core.split cimport TEXT_PADDING
 
 
+cdef int check(int status) except -1:
+    if status == UNKNOWN_TEXT:
+        raise UnknownTextError
+    if status == NO_MEMORY:
+        raise MemoryError
+    if status != DONE:
+        raise TokenizerError(f"a model ended with status {status}")
+    return 0
+
+
 cdef class Model:
     """A model of some family, made from its description in `pipeline` or `sentencepiece_spec`."""
 
@@ -40,16 +50,34 @@ cdef class Model:
             if n:
                 with nogil:
                     status = self.encode(s, p, n)
-            if status == UNKNOWN_TEXT:
-                raise UnknownTextError
-            if status == NO_MEMORY:
-                raise MemoryError
-            if status != DONE:
-                raise TokenizerError(f"a model ended with status {status}")
+            check(status)
             if not places:
                 return [(s.ids[i], 0, 0) for i in range(s.n_ids)]
             return [
                 (s.ids[i], (<uint32_t*>s.starts.p)[i], (<uint32_t*>s.ends.p)[i]) for i in range(s.n_ids)
             ]
+        finally:
+            free_scratch(s)
+
+    def ids(self, list pieces not None, bint keep=True) -> list[int] | int:
+        """The ids of pieces as if they were those of one text: the word cache knows those that come again.
+
+        Not kept, they are counted.
+
+        Raises:
+            UnknownTextError, MemoryError
+        """
+        cdef Scratch* s = new_scratch()
+        cdef bytes text
+        cdef size_t i
+        if s == NULL:
+            raise MemoryError
+        try:
+            s.keep = keep
+            for piece in pieces:
+                text = piece.encode() + bytes(TEXT_PADDING)
+                if piece:
+                    check(self.encode(s, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text) - TEXT_PADDING))
+            return [s.ids[i] for i in range(s.n_ids)] if keep else s.n_ids
         finally:
             free_scratch(s)

@@ -21,7 +21,7 @@ from tokenwire_core.reference_models import UNKNOWN_PENALTY
 
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, UNKNOWN_TEXT, reserve
 from tokenwire_core.trie cimport NO_VALUE, Node, step
-from tokenwire_core.word_cache cimport Word, next_ids, put, recall, remember
+from tokenwire_core.word_cache cimport append, next_ids, put, recall
 
 
 cdef inline size_t character_bytes(uint8_t first) noexcept nogil:
@@ -59,7 +59,6 @@ cdef class Unigram(Model):
         free(self.scores)
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-        cdef Word word
         cdef Way* ways
         cdef uint32_t id, next_end = 0
         cdef size_t start, end, k, n_most = 0
@@ -68,7 +67,7 @@ cdef class Unigram(Model):
         cdef uint32_t* out
         if ids == NULL:
             return NO_MEMORY
-        if recall(s, &word, p, n, ids):
+        if recall(s, p, n, ids):
             return DONE
         if not reserve(&s.work[0], (n + 1) * sizeof(Way)):
             return NO_MEMORY
@@ -105,8 +104,7 @@ cdef class Unigram(Model):
             else:
                 out = put(s, out, self.unk, start, end)
             start = end
-        s.n_ids += out - ids
-        remember(&word, ids, out - ids)
+        append(s, n, ids, out - ids)
         return DONE
 
     cdef int find_ways(self, Way* ways, const uint8_t* p, size_t n) noexcept nogil:

@@ -31,7 +31,7 @@ from tokenwire_core.errors import ArtifactError
 from tokenwire_core.scratch cimport DONE, NO_MEMORY
 from tokenwire_core.trie cimport NO_VALUE, step
 from tokenwire_core.utf8 cimport n_codepoints
-from tokenwire_core.word_cache cimport Word, next_ids, put, recall, remember
+from tokenwire_core.word_cache cimport append, next_ids, put, recall
 
 cdef enum:
     ROOT = 0                 # its slot
@@ -207,14 +207,13 @@ cdef class WordPiece(Model):
         return True
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-        cdef Word word
         cdef Py_ssize_t n_ids = UNKNOWN_WORD
         cdef size_t start = 0, end
         cdef Py_ssize_t i
         cdef uint32_t* ids = next_ids(s, n)
         if ids == NULL:
             return NO_MEMORY
-        if recall(s, &word, p, n, ids):
+        if recall(s, p, n, ids):
             return DONE
         if n <= self.max_chars or n_codepoints(p, n) <= self.max_chars:
             n_ids = self.make_up(ids, p, n)
@@ -226,8 +225,7 @@ cdef class WordPiece(Model):
                 end = start + self.n_bytes[ids[i]] - (self.prefix_bytes if i else 0)
                 put(s, ids + i, ids[i], start, end)
                 start = end
-        s.n_ids += n_ids
-        remember(&word, ids, n_ids)
+        append(s, n, ids, n_ids)
         return DONE
 
     cdef Py_ssize_t make_up(self, uint32_t* out, const uint8_t* p, size_t n) noexcept nogil:
@@ -283,15 +281,13 @@ cdef class WordLevel(Model):
         self.unk = model.vocab[model.unk]
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-        cdef Word word
         cdef uint32_t id
         cdef uint32_t* ids = next_ids(s, 1)
         if ids == NULL:
             return NO_MEMORY
-        if recall(s, &word, p, n, ids):
+        if recall(s, p, n, ids):
             return DONE
         id = self.words.find(p, n)
         put(s, ids, self.unk if id == NO_VALUE else id, 0, n)
-        s.n_ids += 1
-        remember(&word, ids, 1)
+        append(s, n, ids, 1)
         return DONE
