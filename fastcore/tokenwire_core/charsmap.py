@@ -58,6 +58,18 @@ class Charsmap:
         """As `longest_match`, of the shortest."""
         return next(self._matches(text, at), None)
 
+    def may_go_on(self, text: bytes, at: int) -> bool:
+        """Whether a key is longer than text[at:] and begins with it."""
+        place = _offset(self.units[0])
+        for byte in text[at : at + MAX_KEY_BYTES]:
+            index = place ^ byte
+            if _label(self.units[index]) != byte:
+                return False
+            place = index ^ _offset(self.units[index])
+        return len(text) - at < MAX_KEY_BYTES and any(
+            _label(self.units[place ^ byte]) == byte for byte in range(256)
+        )
+
     def _matches(self, text: bytes, at: int) -> Iterator[tuple[int, bytes]]:
         place = _offset(self.units[0])
         for end in range(at, len(text)):
