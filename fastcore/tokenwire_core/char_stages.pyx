@@ -4,9 +4,12 @@ Cost: about 2 ns a byte of ASCII.
 """
 
 from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint32_t
 
-from tokenwire_core.cuts cimport Cuts, Pieces, add_piece, begin_cuts, begin_parts, end_cuts, end_parts, put_match
+from tokenwire_core.char_kinds cimport BLANK, PUNCTUATION, WORD, kinds_at, tw_piece_script, tw_piece_script_block
+from tokenwire_core.cuts cimport REMOVED, Cuts, Pieces, add_piece, begin_cuts, begin_parts, end_cuts, end_parts, put_match
 from tokenwire_core.scratch cimport Scratch
+from tokenwire_core.unicode_class cimport code_point_at
 
 
 cdef CharSplit char_split(unsigned kinds, Cutting how):
@@ -19,12 +22,21 @@ cdef CharSplit char_split(unsigned kinds, Cutting how):
 cdef class CharSplit(PreTokenizer):
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
         cdef const uint8_t* p = pieces.text.text
-        cdef size_t i, at, end, after = 0
+        cdef size_t i, at, end, start, after = 0
         cdef Cuts cuts
         begin_cuts(&cuts, s, pieces)
         for i in range(pieces.n):
             at = pieces.ranges[i].start
             end = pieces.ranges[i].end
+            if self.how.behavior == REMOVED and not self.how.invert:
+                start = at
+                while at < end:
+                    if kinds_at(p, at, &after) & self.kinds:
+                        add_piece(&cuts, start, at)
+                        start = after
+                    at = after
+                add_piece(&cuts, start, end)
+                continue
             begin_parts(&cuts, self.how, at)
             while at < end:
                 if kinds_at(p, at, &after) & self.kinds:

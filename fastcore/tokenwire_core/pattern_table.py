@@ -49,8 +49,9 @@ class PatternTable:
         blocks: by code point >> 8 the number of its block, 16 bits each.
         symbols: in blocks of 256 the symbol of each code point.
         n_symbols: as many; the end of a text is one more.
-        steps: by state and then symbol, 16 bits: twice the next state, plus 1 if what was read so far, without this
-            symbol, is a match. It is the match unless there is another further on.
+        steps: rows of `n_symbols` + 1, one for each state; the first is of no state, the second of the start. What a
+            symbol leads to, 32 bits: twice the place where the row of the next state begins, plus 1 if what was read
+            before this symbol is a match. It is the match unless there is another further on.
         long_states: for each state 0, or in those that may be entered again and again without any match, from 1 on.
     """
 
@@ -301,7 +302,7 @@ class _Automaton:
         """`steps` and `long_states`."""
         numbers: dict[tuple[int, ...], int] = {(): DEAD, (len(self._places) - 1,): START}
         states = list(numbers)
-        rows = array.array("H")
+        rows = array.array("I")
         quiet: list[set[int]] = []
         for state in states:
             quiet.append(set())
@@ -312,7 +313,7 @@ class _Automaton:
                         raise _NoTableError
                     numbers[after] = len(numbers)
                     states.append(after)
-                rows.append(numbers[after] << 1 | is_match)
+                rows.append(numbers[after] * self._n_symbols << 1 | is_match)
                 if not is_match and after:
                     quiet[-1].add(numbers[after])
         return rows.tobytes(), _long_states(quiet)

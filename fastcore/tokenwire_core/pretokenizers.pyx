@@ -11,6 +11,7 @@ import time
 
 from tokenwire_core import pipeline
 from tokenwire_core.regex_split import MAX_TEXT_BYTES
+from tokenwire_core.split import SEQUENCES
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.ref cimport PyObject
@@ -19,16 +20,8 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memset
 
 from tokenwire_core.aligned cimport SAME, begin, finish, free_aligned, place_of, put_at
-from tokenwire_core.char_stages cimport (
-    BLANK,
-    NUMBER,
-    PUNCTUATION,
-    BertSplit,
-    ScriptSplit,
-    WordSplit,
-    char_split,
-    length_split,
-)
+from tokenwire_core.char_kinds cimport BLANK, NUMBER, PUNCTUATION
+from tokenwire_core.char_stages cimport BertSplit, ScriptSplit, WordSplit, char_split, length_split
 from tokenwire_core.cuts cimport PreTokenizer, cutting_of
 from tokenwire_core.scratch cimport (
     DONE,
@@ -44,10 +37,10 @@ from tokenwire_core.split_scalar cimport GPT2
 from tokenwire_core.split_stages cimport FamilySplit, RegexSplit, family_split, split_by
 from tokenwire_core.text_stages cimport (
     ByteAlphabet,
-    MetaspaceText,
+    MetaspaceStage,
     PrefixBlank,
     close_gaps,
-    metaspace_text,
+    metaspace_stage,
     to_bytes,
 )
 
@@ -66,19 +59,12 @@ def _byte_level(stage):
     return [*steps, ByteAlphabet()]
 
 
-def _metaspace(stage):
-    steps = [metaspace_text(stage.replacement, stage.prepend_scheme)]
-    if stage.split:
-        steps.append(split_by(stage.replacement, cutting_of("MergedWithNext", False)))
-    return steps
-
-
 _STEPS = {
     pipeline.ByteLevel: _byte_level,
     pipeline.Split: lambda stage: [split_by(stage.pattern, cutting_of(stage.behavior, stage.invert))],
     pipeline.Whitespace: lambda _: [WordSplit()],
     pipeline.WhitespaceSplit: lambda _: [char_split(BLANK, cutting_of("Removed", False))],
-    pipeline.Metaspace: _metaspace,
+    pipeline.Metaspace: lambda stage: [metaspace_stage(stage.replacement, stage.prepend_scheme, stage.split)],
     pipeline.BertPreTokenizer: lambda _: [BertSplit()],
     pipeline.Digits: lambda stage: [
         char_split(NUMBER, cutting_of("Isolated" if stage.individual else "Contiguous", False))
@@ -89,6 +75,23 @@ _STEPS = {
     pipeline.FixedLength: lambda stage: [length_split(stage.length)],
 }
 """The steps of each stage."""
+
+
+def _steps(stages):
+    """The steps of all stages. Where a few of them have patterns that are compiled as one, that one."""
+    steps = []
+    at = 0
+    while at < len(stages):
+        for patterns, family in SEQUENCES.items():
+            sequence = tuple(pipeline.Split(pipeline.Regex(pattern), "Isolated") for pattern in patterns)
+            if stages[at : at + len(sequence)] == sequence:
+                steps.append(family_split(family, cutting_of("Isolated", False)))
+                at += len(sequence)
+                break
+        else:
+            steps += _STEPS[type(stages[at])](stages[at])
+            at += 1
+    return steps
 
 
 cdef class PreTokenizerChain:
@@ -105,16 +108,16 @@ cdef class PreTokenizerChain:
         needs_places: what the stages do depends on where in the source a piece stands, as the reference keeps it: the
             text must be traced.
         max_text_bytes: the longest text that a pattern on the `regex` module may be given; None without such.
-        fast_pattern: where all that is done is to cut by one pattern of `split.FAMILIES`, that one; else -1.
+        fast_pattern: where all that is done is to cut as one family of `split` does, that one; else -1.
 
     Raises:
         ArtifactError: BAD_PATTERN, UNSUPPORTED_PATTERN.
     """
 
     def __init__(self, stages, bint byte_level):
-        cdef list steps = [step for stage in stages for step in _STEPS[type(stage)](stage)]
+        cdef list steps = _steps(tuple(stages))
         cdef list changes = [
-            number for number, step in enumerate(steps) if isinstance(step, (PrefixBlank, ByteAlphabet, MetaspaceText))
+            number for number, step in enumerate(steps) if isinstance(step, (PrefixBlank, ByteAlphabet, MetaspaceStage))
         ]
         cdef object last = max(changes, default=None)
         self.keeps_bytes = byte_level and last is not None and isinstance(steps[last], ByteAlphabet)
@@ -127,7 +130,7 @@ cdef class PreTokenizerChain:
         self.n_steps = len(steps)
         self.is_empty = not steps
         self.needs_places = any(
-            isinstance(step, MetaspaceText) and (<MetaspaceText>step).only_at_source_start for step in steps
+            isinstance(step, MetaspaceStage) and (<MetaspaceStage>step).only_at_source_start for step in steps
         )
         self.max_text_bytes = MAX_TEXT_BYTES if any(isinstance(step, RegexSplit) for step in steps) else None
         self.fast_pattern = -1

@@ -34,6 +34,21 @@ static void tw_classify_plain(const uint8_t *p, tw_masks *m) {
     }
 }
 
+/* The controls among 64 bytes: below U+0020, or U+007F. Eight bytes at a time: a sum's top bit says whether the rest of
+   the byte reaches a bound; the product gathers the top bits. */
+static inline uint64_t tw_controls(const uint8_t *p) {
+    const uint64_t ones = 0x0101010101010101u, low = 0x7F * ones, top = 0x80 * ones;
+    uint64_t found = 0;
+    for (int i = 0; i < 8; i++) {
+        uint64_t x = 0;
+        for (int j = 0; j < 8; j++)
+            x |= (uint64_t)p[8 * i + j] << 8 * j;
+        uint64_t visible = ((x & low) + 0x60 * ones) & ~((x & low) + ones) & top;
+        found |= ((~visible & ~x & top) >> 7) * 0x0102040810204080u >> 56 << 8 * i;
+    }
+    return found;
+}
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 

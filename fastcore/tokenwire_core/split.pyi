@@ -1,8 +1,9 @@
 from typing import Literal
 
 FAMILIES: dict[str, int]
+SEQUENCES: dict[tuple[str, ...], int]
 
 def pattern_id(pattern: str) -> int: ...
 def split(
-    pattern: str, utf8: bytes, path: Literal["best", "sse2", "plain", "scalar"] = "best"
+    pattern: str | tuple[str, ...], utf8: bytes, path: Literal["best", "sse2", "plain", "scalar"] = "best"
 ) -> list[int]: ...

@@ -8,6 +8,7 @@ pieces at a time. Any other pattern goes through `regex_split`.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint64_t
 
+from tokenwire_core.split_deepseek cimport deepseek_starts, next_deepseek
 from tokenwire_core.split_mask cimport (
     WINDOW_BYTES,
     WINDOW_MARGIN,
@@ -19,11 +20,13 @@ from tokenwire_core.split_mask cimport (
     tw_positions,
     window_starts,
 )
-from tokenwire_core.split_scalar cimport CL100K, GPT2, LLAMA3, O200K, QWEN2, QWEN3_5, next_piece
+from tokenwire_core.split_scalar cimport CL100K, DEEPSEEK, GPT2, LLAMA3, O200K, QWEN2, QWEN3_5, TEKKEN, next_piece
 
 _BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _IN_FRONT = r"[^\r\n\p{L}\p{N}]?"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 
 FAMILIES = {
     # r50k_base and p50k_base, as tiktoken writes them; then GPT-2's own text, which Whisper has too.
@@ -44,12 +47,28 @@ FAMILIES = {
     ): QWEN3_5,
     # o200k_base.
     (
-        rf"{_IN_FRONT}[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}]*[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]+{_CONTRACTION}?"
-        rf"|{_IN_FRONT}[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}]+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]*{_CONTRACTION}?"
+        rf"{_IN_FRONT}{_UPPER}*{_LOWER}+{_CONTRACTION}?|{_IN_FRONT}{_UPPER}+{_LOWER}*{_CONTRACTION}?"
         rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_BLANKS}"
     ): O200K,
+    # Tekken: Mistral since Nemo.
+    (
+        rf"{_IN_FRONT}{_UPPER}*{_LOWER}+|{_IN_FRONT}{_UPPER}+{_LOWER}*"
+        rf"|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_BLANKS}"
+    ): TEKKEN,
 }
 """The exact text of every pattern that is compiled here, and its family."""
+
+_DEEPSEEK_WORDS = (
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+SEQUENCES = {
+    # DeepSeek-V3, R1 and V4. They have the two newlines themselves where others have escapes.
+    (r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", words): DEEPSEEK
+    for words in (_DEEPSEEK_WORDS, _DEEPSEEK_WORDS.replace(r"\r\n", "\r\n"))
+}
+"""Patterns that cut one after the other, each the pieces of the one before, and the family of them all."""
 
 cdef tw_classifier best_classifier = tw_best_classifier()
 
@@ -66,12 +85,15 @@ cdef size_t split_with(
     cdef uint64_t starts
     while k < PIECES_PER_CHUNK and at < n_bytes:
         if classify != NULL and at + WINDOW_BYTES + WINDOW_MARGIN <= n_bytes:
-            starts = window_starts(family, classify, text, at, n_bytes)
+            if family == DEEPSEEK:
+                starts = deepseek_starts(classify, text, at, n_bytes)
+            else:
+                starts = window_starts(family, classify, text, at, n_bytes)
             if starts:
                 k += tw_positions(starts, <uint32_t>at, ends + k)
                 at += tw_highest(starts)
                 continue
-        at = next_piece(family, text, at, n_bytes)
+        at = next_deepseek(text, at, n_bytes) if family == DEEPSEEK else next_piece(family, text, at, n_bytes)
         ends[k] = <uint32_t>at
         k += 1
     position[0] = at
@@ -84,11 +106,11 @@ cdef size_t split_chunk(
     return split_with(best_classifier, family, text, n_bytes, position, ends)
 
 
-def split(pattern: str, bytes utf8, path="best") -> list[int]:
+def split(pattern: str | tuple[str, ...], bytes utf8, path="best") -> list[int]:
     """The ends of the pieces of well-formed `utf8`, by one of the paths that must all agree.
 
     Args:
-        pattern: a key of FAMILIES.
+        pattern: a key of FAMILIES or SEQUENCES.
         path: `best` as in production, `sse2`, `plain` (no vector instructions) or `scalar` (no masks at all).
 
     Raises:
@@ -97,7 +119,7 @@ def split(pattern: str, bytes utf8, path="best") -> list[int]:
     cdef tw_classifier classify = NULL
     cdef uint32_t ends[PIECES_PER_CHUNK + SPLIT_SLACK + 8]
     cdef size_t n = PyBytes_GET_SIZE(utf8), position = 0, k, i
-    cdef int family = FAMILIES[pattern]
+    cdef int family = FAMILIES[pattern] if isinstance(pattern, str) else SEQUENCES[pattern]
     cdef bytes padded = utf8 + bytes(TEXT_PADDING)
     cdef const uint8_t* text = <const uint8_t*>PyBytes_AS_STRING(padded)
     cdef list result = []

@@ -19,44 +19,8 @@ Cost: about 0.9 ns a byte of ASCII with AVX2 or SSE2, 5.5 in plain C; outside AS
 is looked up one by one and the scalar machine alone would take 3.
 """
 
-from tokenwire_core.split_scalar cimport CL100K, GPT2, LLAMA3, O200K, QWEN3_5, contraction
+from tokenwire_core.split_scalar cimport CL100K, GPT2, LLAMA3, O200K, QWEN3_5, TEKKEN, contraction
 from tokenwire_core.unicode_class cimport LETTER, LOWER, MARK, OTHER, UPPER, class_at
-
-
-cdef inline uint64_t below(size_t i) noexcept nogil:
-    """The i lowest bits, i <= 64."""
-    return (<uint64_t>1 << i) - 1 if i < 64 else <uint64_t>0 - 1
-
-
-cdef inline uint64_t every_third(uint64_t digits) noexcept nogil:
-    """The first and each third further bit of every run."""
-    cdef uint64_t starts = digits & ~(digits << 1)
-    cdef uint64_t fourth = digits & (digits << 1) & (digits << 2) & (digits << 3)
-    cdef uint64_t step = starts
-    while fourth:
-        step = (step << 3) & fourth
-        if not step:
-            break
-        starts |= step
-    return starts
-
-
-cdef inline uint64_t after_last_newline(uint64_t run, uint64_t newline) noexcept nogil:
-    """For each run of blanks that has newlines and does not end in one: the bit behind its last newline."""
-    cdef uint64_t found = 0
-    cdef uint64_t rest = run & ~newline
-    cdef uint64_t candidates = (newline & run) << 1 & rest
-    cdef uint64_t candidate, beyond
-    while candidates:
-        candidate = candidates & (0 - candidates)
-        candidates ^= candidate
-        # The carry runs through the blanks from the candidate; it stops at a newline only if that is not the last.
-        beyond = (rest + candidate) & ~rest
-        beyond &= 0 - candidate
-        beyond &= 0 - beyond
-        if not beyond & newline & run:
-            found |= candidate
-    return found
 
 
 cdef uint64_t window_starts(
@@ -68,6 +32,7 @@ cdef uint64_t window_starts(
     cdef uint64_t bits, touched, taking, last, trusted
     cdef unsigned i, c
     cdef size_t after, end
+    cdef bint by_case = family == O200K or family == TEKKEN
     classify(p + at, &m)
     letter = m.letter
     upper = m.upper
@@ -98,7 +63,7 @@ cdef uint64_t window_starts(
             elif c & OTHER:
                 other |= touched
             elif c & MARK:
-                if family == O200K:
+                if by_case:
                     mark |= touched
                 elif family == QWEN3_5:
                     letter |= touched
@@ -107,18 +72,18 @@ cdef uint64_t window_starts(
             else:
                 doubt |= <uint64_t>1 << i            # a digit or a blank outside ASCII
                 break
-        if family == O200K:
+        if by_case:
             letter |= mark
             caseless |= mark
             doubt |= mark & lead & ~(letter << 1)    # a mark that begins a word
             doubt |= (caseless << 1) & upper & lead  # where case decides and what holds both cases is beside
             doubt |= (upper << 1) & caseless & lead
 
-    # Newlines (and slashes behind them, o200k) that punctuation swallows: a carry from the first through the rest.
+    # Newlines (and slashes behind them, where case decides) that punctuation swallows: a carry from the first through the rest.
     swallowed = 0
     bits = (other << 1) & newline
     if bits and family != GPT2:
-        touched = newline | m.slash if family == O200K else newline
+        touched = newline | m.slash if by_case else newline
         swallowed = touched & ~(touched + bits)
         doubt |= bits & ~swallowed                   # two carries met: a slash that is swallowed or begins anew
         other &= ~swallowed
@@ -136,7 +101,7 @@ cdef uint64_t window_starts(
             taking |= (taking << 1) & other & ~lead
             taking |= (taking << 1) & other & ~lead
         starts = letter & ~(letter << 1) & ~((blank & ~newline) << 1) & ~(taking << 1)
-        if family == O200K:
+        if by_case:
             starts |= upper & (lower << 1)
         starts |= every_third(digit) if family == CL100K or family == LLAMA3 or family == O200K else digit
     starts |= other & ~(other << 1) & ~(space << 1)
@@ -151,7 +116,7 @@ cdef uint64_t window_starts(
             if newline & run:
                 starts |= after_last_newline(run, newline)
 
-    bits = m.apostrophe & (letter << 1 if family == O200K else ~((other | space) << 1))
+    bits = m.apostrophe & (letter << 1 if family == O200K else ~((other | space) << 1)) if family != TEKKEN else 0
     while bits:
         i = tw_lowest(bits)
         bits &= bits - 1

@@ -15,6 +15,7 @@ The families differ in this:
 | QWEN2 | as CL100K | one | as CL100K | then newlines | newlines apart |
 | QWEN3_5 | letters and marks | one | as CL100K | then newlines | newlines apart |
 | O200K | letters and marks, upper case only in front | up to three | joins its word | then newlines, slashes | newlines apart |
+| TEKKEN | as O200K | one | none | as O200K | newlines apart |
 """
 
 from tokenwire_core.unicode_class cimport (
@@ -29,13 +30,6 @@ from tokenwire_core.unicode_class cimport (
     UPPER,
     class_at,
 )
-
-
-cdef inline size_t run_of(unsigned classes, const uint8_t* p, size_t i, size_t n) noexcept nogil:
-    cdef size_t after
-    while i < n and class_at(p, i, &after) & classes:
-        i = after
-    return i
 
 
 cdef size_t contraction(const uint8_t* p, size_t i, size_t n, bint fold_case) noexcept nogil:
@@ -99,16 +93,6 @@ cdef size_t next_gpt2(const uint8_t* p, size_t i, size_t n) noexcept nogil:
     return blanks(p, i, n, GPT2)
 
 
-cdef inline size_t digits(const uint8_t* p, size_t after, size_t n) noexcept nogil:
-    """The end of `\\p{N}{1,3}` whose first character ends at `after`."""
-    cdef size_t second
-    if after < n and class_at(p, after, &second) & NUMBER:
-        after = second
-        if after < n and class_at(p, after, &second) & NUMBER:
-            after = second
-    return after
-
-
 cdef size_t next_cl100k(const uint8_t* p, size_t i, size_t n, int family) noexcept nogil:
     cdef unsigned word = LETTER | MARK if family == QWEN3_5 else LETTER
     cdef unsigned mark = OTHER if family == QWEN3_5 else OTHER | MARK
@@ -139,13 +123,13 @@ cdef size_t next_cl100k(const uint8_t* p, size_t i, size_t n, int family) noexce
     return blanks(p, i, n, family)
 
 
-cdef size_t next_o200k(const uint8_t* p, size_t i, size_t n) noexcept nogil:
+cdef size_t next_o200k(const uint8_t* p, size_t i, size_t n, int family) noexcept nogil:
     cdef size_t after, second, start, end, soft = 0
     cdef unsigned c = class_at(p, i, &after), d = 0
     if c & NUMBER:
-        return digits(p, after, n)
+        return digits(p, after, n) if family == O200K else after
     if c & NEWLINE:
-        return blanks(p, i, n, O200K)
+        return blanks(p, i, n, family)
     # `[^\r\n\p{L}\p{N}]?` is greedy: what is no letter is first tried as the character in front of a word.
     start = i if c & LETTER else after
     end = start
@@ -163,7 +147,7 @@ cdef size_t next_o200k(const uint8_t* p, size_t i, size_t n) noexcept nogil:
     elif c & MARK:
         end = after                      # only the mark itself can end a word here
     if end > start or c & MARK:
-        if end < n and p[end] == c"'":
+        if end < n and p[end] == c"'" and family == O200K:
             end = contraction(p, end, n, True)
         return end
     if p[i] == c" " and after < n:
@@ -176,12 +160,12 @@ cdef size_t next_o200k(const uint8_t* p, size_t i, size_t n) noexcept nogil:
         while end < n and (p[end] == c"\r" or p[end] == c"\n" or p[end] == c"/"):
             end += 1
         return end
-    return blanks(p, i, n, O200K)
+    return blanks(p, i, n, family)
 
 
 cdef size_t next_piece(int family, const uint8_t* p, size_t i, size_t n) noexcept nogil:
-    if family == O200K:
-        return next_o200k(p, i, n)
+    if family == O200K or family == TEKKEN:
+        return next_o200k(p, i, n, family)
     if family == GPT2:
         return next_gpt2(p, i, n)
     return next_cl100k(p, i, n, family)

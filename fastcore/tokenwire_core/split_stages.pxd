@@ -1,9 +1,9 @@
 # Splitting by a pattern: the four ways to find its matches.
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from tokenwire_core.cuts cimport Cutting, PreTokenizer
 
-# A pattern of split.FAMILIES. Its matches are the whole text.
+# A family of `split`, whose pieces are the whole text.
 cdef class FamilySplit(PreTokenizer):
     cdef int family
     cdef Cutting how
@@ -14,7 +14,7 @@ cdef class TableSplit(PreTokenizer):
     cdef object table
     cdef const uint16_t* blocks
     cdef const uint8_t* symbols
-    cdef const uint16_t* steps
+    cdef const uint32_t* steps
     cdef const uint8_t* long_states
     cdef size_t n_symbols
     cdef size_t n_long_states

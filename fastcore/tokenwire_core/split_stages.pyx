@@ -43,8 +43,8 @@ cdef extern from "<string.h>" nogil:
     void* memmem(const void* haystack, size_t n_haystack, const void* needle, size_t n_needle)
 
 cdef enum:
-    START = 2                # in a table's steps: state 1, no match
-    QUIET_STEPS = 16         # without a match; from here on it is remembered where a table has been
+    QUIET_BYTES = 32         # read on without a match; from there on it is remembered where a table has been
+    NOWHERE = 0xFFFFFFFF     # behind every text
 
 
 cdef PreTokenizer split_by(object pattern, Cutting how):
@@ -100,7 +100,7 @@ cdef TableSplit table_split(object table, Cutting how):
     stage.table = table
     stage.blocks = <const uint16_t*>PyBytes_AS_STRING(table.blocks)
     stage.symbols = <const uint8_t*>PyBytes_AS_STRING(table.symbols)
-    stage.steps = <const uint16_t*>PyBytes_AS_STRING(table.steps)
+    stage.steps = <const uint32_t*>PyBytes_AS_STRING(table.steps)
     stage.long_states = <const uint8_t*>PyBytes_AS_STRING(table.long_states)
     stage.n_symbols = table.n_symbols
     stage.n_long_states = max(table.long_states)
@@ -108,61 +108,60 @@ cdef TableSplit table_split(object table, Cutting how):
     return stage
 
 
+cdef inline unsigned symbol_at(TableSplit stage, const uint8_t* p, size_t i, size_t* after) noexcept nogil:
+    cdef uint32_t c = code_point_at(p, i, after)
+    return stage.symbols[<size_t>stage.blocks[c >> 8] << 8 | (c & 0xFF)]
+
+
 cdef class TableSplit(PreTokenizer):
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
-        cdef size_t i, at, end, ended, match_end, place, after = 0
-        cdef size_t width = self.n_symbols + 1, base = pieces.ranges[0].start, n_quiet
+        cdef size_t i, at, end, ended, match_end, place, patience, after = 0
+        cdef size_t width = self.n_symbols + 1, base = pieces.ranges[0].start
         cdef const uint8_t* p = pieces.text.text
         cdef uint8_t* been = NULL      # bits: for each place behind `base`, one for each long state
-        cdef unsigned step, symbol
-        cdef bint found
-        cdef uint32_t c
+        cdef unsigned symbol, number
+        cdef uint32_t step
         cdef Cuts cuts
         begin_cuts(&cuts, s, pieces)
         for i in range(pieces.n):
             at = pieces.ranges[i].start
             end = pieces.ranges[i].end
-            ended = end + 1            # nowhere
+            ended = NOWHERE
             begin_parts(&cuts, self.how, at)
             while True:
-                found = False
-                match_end = at
+                match_end = NOWHERE
                 place = at
-                step = START
-                n_quiet = 0
+                patience = at + QUIET_BYTES
+                step = <uint32_t>width << 1
                 while True:
-                    if place == end:
-                        symbol = <unsigned>self.n_symbols
-                    else:
-                        c = code_point_at(p, place, &after)
-                        symbol = self.symbols[<size_t>self.blocks[c >> 8] << 8 | (c & 0xFF)]
-                    step = self.steps[(step >> 1) * width + symbol]
+                    symbol = symbol_at(self, p, place, &after) if place < end else <unsigned>self.n_symbols
+                    step = self.steps[(step >> 1) + symbol]
                     if step & 1:
-                        found = True
                         match_end = place
-                        n_quiet = 0
+                        patience = place + QUIET_BYTES
                     if step <= 1:
                         break
                     place = after
-                    n_quiet += 1
-                    if n_quiet > QUIET_STEPS and self.long_states[step >> 1]:
-                        if been == NULL:
-                            been = nowhere_yet(s, pieces, self.n_long_states)
+                    if place > patience:
+                        number = self.long_states[(step >> 1) // width]
+                        if number:
                             if been == NULL:
-                                return NO_MEMORY
-                        if was_there(been, (place - base) * self.n_long_states + self.long_states[step >> 1] - 1):
-                            break
-                if found and not (match_end == at and ended == at):
+                                been = nowhere_yet(s, pieces, self.n_long_states)
+                                if been == NULL:
+                                    return NO_MEMORY
+                            if was_there(been, (place - base) * self.n_long_states + number - 1):
+                                break
+                if match_end != NOWHERE and not (match_end == at and ended == at):
                     put_match(&cuts, at, match_end)
                     at = match_end
                     ended = match_end
                 elif at == end:
                     break
                 else:
-                    code_point_at(p, at, &at)
+                    symbol_at(self, p, at, &after)
+                    at = after
             end_parts(&cuts, end)
         return end_cuts(&cuts, pieces)
-
 
 cdef uint8_t* nowhere_yet(Scratch* s, const Pieces* pieces, size_t n_long_states) noexcept nogil:
     """A bit for each long state at each place of the text, and none set."""

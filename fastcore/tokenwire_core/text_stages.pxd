@@ -13,15 +13,17 @@ cdef class PrefixBlank(PreTokenizer):
 cdef class ByteAlphabet(PreTokenizer):
     pass
 
-# Blanks as `replacement`, and that before each piece that does not begin with it, or before the first of the source.
-cdef class MetaspaceText(PreTokenizer):
+# Blanks as `replacement`, and that before each piece that does not begin with it, or before the first of the source;
+# with `splits` a piece begins wherever it stands.
+cdef class MetaspaceStage(PreTokenizer):
     cdef bytes replacement
     cdef const uint8_t* p
     cdef size_t n
+    cdef bint splits
     cdef bint puts_first
     cdef bint only_at_source_start
 
-cdef MetaspaceText metaspace_text(str replacement, str prepend_scheme)
+cdef MetaspaceStage metaspace_stage(str replacement, str prepend_scheme, bint splits)
 
 # The pieces without what lies between them.
 cdef int close_gaps(Scratch* s, Pieces* pieces) noexcept nogil

@@ -8,10 +8,10 @@ from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stddef cimport size_t
-from libc.string cimport memchr, memcmp
+from libc.string cimport memcmp, memcpy
 
-from tokenwire_core.aligned cimport TRACE_REFERENCE, finish, place_of, put_for, put_same
-from tokenwire_core.cuts cimport new_text
+from tokenwire_core.aligned cimport TRACE_REFERENCE, finish, place_of, put_for, put_same, reserve_text
+from tokenwire_core.cuts cimport Cuts, add_piece, begin_cuts, end_cuts, new_text
 from tokenwire_core.scratch cimport DONE, NO_MEMORY
 from tokenwire_core.unicode_class cimport code_point_at
 
@@ -97,13 +97,14 @@ cdef class ByteAlphabet(PreTokenizer):
         return written(new, pieces)
 
 
-cdef MetaspaceText metaspace_text(str replacement, str prepend_scheme):
-    cdef MetaspaceText stage = MetaspaceText.__new__(MetaspaceText)
+cdef MetaspaceStage metaspace_stage(str replacement, str prepend_scheme, bint splits):
+    cdef MetaspaceStage stage = MetaspaceStage.__new__(MetaspaceStage)
     if len(replacement) != 1:
         raise ValueError(f"Metaspace replaces by one character, not by {len(replacement)}")
     stage.replacement = replacement.encode()
     stage.p = <const uint8_t*>PyBytes_AS_STRING(stage.replacement)
     stage.n = PyBytes_GET_SIZE(stage.replacement)
+    stage.splits = splits
     stage.puts_first = prepend_scheme != "never"
     stage.only_at_source_start = prepend_scheme == "first"
     return stage
@@ -116,36 +117,97 @@ cdef bint is_at_source_start(const Aligned* text, size_t at) noexcept nogil:
     return source == 0
 
 
-cdef class MetaspaceText(PreTokenizer):
+cdef inline bint is_replacement(MetaspaceStage stage, const uint8_t* p, size_t at, size_t end) noexcept nogil:
+    return p[at] == stage.p[0] and end - at >= stage.n and memcmp(p + at, stage.p, stage.n) == 0
+
+
+cdef inline bint lacks_first(MetaspaceStage stage, const Aligned* text, size_t at, size_t end) noexcept nogil:
+    """Whether the replacement is put before text[at:end]."""
+    return (
+        stage.puts_first
+        and text.text[at] != c" "
+        and not is_replacement(stage, text.text, at, end)
+        and (not stage.only_at_source_start or is_at_source_start(text, at))
+    )
+
+
+cdef class MetaspaceStage(PreTokenizer):
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
-        cdef const Aligned* old = pieces.text
         cdef Aligned* new = new_text(s, pieces)
-        cdef const uint8_t* p = old.text
-        cdef const uint8_t* blank
-        cdef size_t i, at, end, start
-        for i in range(pieces.n):
-            at = pieces.ranges[i].start
-            end = pieces.ranges[i].end
-            start = new.n
-            if (
-                self.puts_first
-                and p[at] != c" "
-                and not (end - at >= self.n and memcmp(p + at, self.p, self.n) == 0)
-                and (not self.only_at_source_start or is_at_source_start(old, at))
-            ):
-                put_before(new, self.p, self.n, old, at)
-            while True:
-                blank = <const uint8_t*>memchr(p + at, c" ", end - at)
-                if blank == NULL:
-                    break
-                put_same(new, old, at, blank - p)
-                at = blank - p
-                put_for(new, self.p, self.n, old, at, at + 1)
-                at += 1
-            put_same(new, old, at, end)
-            pieces.ranges[i].start = <uint32_t>start
-            pieces.ranges[i].end = <uint32_t>new.n
-        return written(new, pieces)
+        cdef Cuts cuts
+        begin_cuts(&cuts, s, pieces)
+        if pieces.text.tracing:
+            write_traced(self, new, pieces, &cuts)
+        elif not write_plain(self, new, pieces, &cuts):
+            return NO_MEMORY
+        return written(new, pieces) or end_cuts(&cuts, pieces)
+
+
+cdef void write_traced(MetaspaceStage stage, Aligned* new, const Pieces* pieces, Cuts* cuts) noexcept nogil:
+    cdef const Aligned* old = pieces.text
+    cdef size_t i, at, end, start, copied
+    for i in range(pieces.n):
+        at = pieces.ranges[i].start
+        end = pieces.ranges[i].end
+        start = new.n
+        if lacks_first(stage, old, at, end):
+            put_before(new, stage.p, stage.n, old, at)
+        copied = at
+        while at < end:
+            if old.text[at] == c" ":
+                put_same(new, old, copied, at)
+                if stage.splits:
+                    add_piece(cuts, start, new.n)
+                    start = new.n
+                put_for(new, stage.p, stage.n, old, at, at + 1)
+                copied = at + 1
+            elif stage.splits and is_replacement(stage, old.text, at, end):
+                put_same(new, old, copied, at)
+                add_piece(cuts, start, new.n)
+                start = new.n
+                copied = at
+            at += 1
+        put_same(new, old, copied, end)
+        add_piece(cuts, start, new.n)
+
+
+cdef bint write_plain(MetaspaceStage stage, Aligned* new, const Pieces* pieces, Cuts* cuts) noexcept nogil:
+    """As write_traced, where no places are kept: byte by byte, into room that is there. False when memory ran out."""
+    cdef const uint8_t* p = pieces.text.text
+    cdef uint8_t* out
+    cdef size_t i, at, end, start, n = 0, n_blanks = 0
+    for i in range(pieces.n):
+        for at in range(pieces.ranges[i].start, pieces.ranges[i].end):
+            n_blanks += p[at] == c" "
+        n += pieces.ranges[i].end - pieces.ranges[i].start
+    if not reserve_text(new, n + (n_blanks + pieces.n) * stage.n):
+        return False
+    out = new.text
+    n = 0
+    for i in range(pieces.n):
+        at = pieces.ranges[i].start
+        end = pieces.ranges[i].end
+        start = n
+        if lacks_first(stage, pieces.text, at, end):
+            memcpy(out + n, stage.p, stage.n)
+            n += stage.n
+        while at < end:
+            if p[at] == c" ":
+                if stage.splits:
+                    add_piece(cuts, start, n)
+                    start = n
+                memcpy(out + n, stage.p, stage.n)
+                n += stage.n
+            else:
+                if stage.splits and is_replacement(stage, p, at, end):
+                    add_piece(cuts, start, n)
+                    start = n
+                out[n] = p[at]
+                n += 1
+            at += 1
+        add_piece(cuts, start, n)
+    new.n = n
+    return True
 
 
 cdef int close_gaps(Scratch* s, Pieces* pieces) noexcept nogil:

@@ -14,7 +14,7 @@ from tokenwire_core import charset, reference_tables
 from tokenwire_core.charset import CharSet
 from tools.make_unicode_tables import CORE, N_CODE_POINTS, c_array, two_stages
 
-WORD, BLANK, PUNCTUATION, NUMBER = (1 << bit for bit in range(4))
+WORD, BLANK, PUNCTUATION, NUMBER, SYMBOL = (1 << bit for bit in range(5))
 ASCII_SYMBOLS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 COMMENT = """\
 // SPDX-License-Identifier: Unicode-3.0
@@ -23,7 +23,7 @@ COMMENT = """\
 // is in LICENSES/Unicode-3.0.txt.
 
 // The kinds of a code point c: tw_kind[tw_kind_block[c >> 8] << 8 | (c & 0xFF)], flags of 1 word character (16.0);
-// 2 blank; 4 punctuation (8.0), and all ASCII symbols; 8 number (17.0).
+// 2 blank; 4 punctuation (8.0), and all ASCII symbols; 8 number (17.0); 16 punctuation or symbol (16.0).
 // Its script (9.0), a number of no further meaning, from tw_piece_script likewise: Hiragana and Katakana count as Han;
 // 0 goes with any.
 #pragma once
@@ -51,8 +51,9 @@ def kinds() -> bytearray:
         (BLANK, charset.perl_class("s")),
         (PUNCTUATION, decoded(reference_tables.PUNCTUATION_8) | CharSet.only(ASCII_SYMBOLS)),
         (NUMBER, decoded(reference_tables.NUMBER_17)),
+        *((SYMBOL, charset.general_category(group)) for group in "ps"),
     ):
-        for code_point in members:
+        for code_point in members or ():
             table[code_point] |= flag
     return table
 

@@ -14,10 +14,11 @@ from tokenwire_core.pipeline import Regex
 from tokenwire_core.pretokenizers import PreTokenizerChain, pre_tokenize
 from tokenwire_core.reference_aligned import AlignedText, Span
 from tokenwire_core.reference_pretokenize import pre_tokenize as slowly
-from tokenwire_core.split import FAMILIES
+from tokenwire_core.split import FAMILIES, SEQUENCES
+from tools.make_pretokenizer_tables import header
+from tools.make_unicode_tables import CORE
 
 from tests.core.hf_twins import tricky_texts
-from tests.core.served_patterns import SERVED_PATTERNS
 
 IDS_ONLY, OWN_PLACES, REFERENCE_PLACES = range(3)
 BEHAVIORS: tuple[pipeline.Behavior, ...] = (
@@ -55,6 +56,17 @@ SPLITS = tuple(
 STAGES = (*OTHER_STAGES, *SPLITS)
 stages = st.one_of(st.sampled_from(OTHER_STAGES), st.sampled_from(SPLITS))
 chains = st.lists(stages, max_size=4)
+
+SERVED = {
+    **{f"DeepSeek {number}": patterns for number, patterns in enumerate(SEQUENCES)},
+    "DeepSeek's first two": next(iter(SEQUENCES))[:2],
+    "DeepSeek's last": next(iter(SEQUENCES))[2:],
+    "DeepSeek Coder": ("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+"),
+    "BLOOM": (r" ?[^(\s|[.,!?…。，、।۔،])]+",),
+    "CLIP": (r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",),
+    **{f"family {family}": (pattern,) for pattern, family in FAMILIES.items()},
+}
+"""Patterns that tokenizers are served with."""
 
 Part = tuple[str, int, int | None]
 Pieces = list[tuple[bytes, list[Span]]]
@@ -169,16 +181,19 @@ def test_what_stands_around_a_text_plays_no_part(
         assert [piece for piece, _ in found] == [piece for piece, _ in expected(chain, text)]
 
 
-@pytest.mark.parametrize("name", SERVED_PATTERNS)
-@given(text=tricky_texts.filter(bool))
+def served(name: str) -> list[pipeline.PreTokenizer]:
+    return [pipeline.Split(Regex(pattern), "Isolated") for pattern in SERVED[name]]
+
+
+@pytest.mark.parametrize("name", SERVED)
+@given(
+    text=st.one_of(tricky_texts, st.text(st.sampled_from("aé.,・か漢 \n\t1\x01\u0301\u3000"))).filter(bool)
+)
 @settings(max_examples=20)
 def test_served_patterns(name: str, text: str) -> None:
     """Patterns that tokenizers are served with are compiled, and cut as the twin does."""
-    chain: list[pipeline.PreTokenizer] = [
-        pipeline.Split(Regex(pattern), "Isolated") for pattern in SERVED_PATTERNS[name]
-    ]
-    assert PreTokenizerChain(chain, False).max_text_bytes is None
-    assert_same(chain, text)
+    assert PreTokenizerChain(served(name), False).max_text_bytes is None
+    assert_same(served(name), text)
 
 
 def test_which_patterns_run_on_the_regex_module() -> None:
@@ -234,21 +249,50 @@ def test_fast_patterns() -> None:
     assert not PreTokenizerChain([bytes_only], False).is_empty
 
 
+def test_the_tables_are_as_generated() -> None:
+    """The committed header is what its tool writes."""
+    committed = CORE / "pretokenizer_tables.h"
+    assert committed.read_text(encoding="utf-8") == header()
+
+
+BY_CHARACTER: dict[str, list[pipeline.PreTokenizer]] = {
+    **{str(each): [each] for each in (pipeline.Whitespace(), pipeline.WhitespaceSplit(), pipeline.Digits())},
+    **{
+        str(each): [each]
+        for each in (pipeline.BertPreTokenizer(), pipeline.Punctuation(), pipeline.UnicodeScripts())
+    },
+    **{name: served(name) for name in ("DeepSeek 0", "DeepSeek's last", "CLIP", "BLOOM")},
+    **{pattern: [pipeline.Split(Regex(pattern), "Isolated")] for pattern in FAMILIES if "++" not in pattern},
+    "ByteLevel": [pipeline.ByteLevel(True, True)],
+}
+"""Chains that do what they do by tables of characters."""
+
+
+def assert_code_points_are_cut_alike(chain: list[pipeline.PreTokenizer], code_points: range) -> None:
+    """Each code point alone, between letters, behind a blank, doubled, and between digit and newline."""
+    characters = (chr(c) for c in code_points if not 0xD800 <= c < 0xE000)
+    if text := "".join(f"{c}x\na{c}b {c}\r{c}{c}\n1{c}\n" for c in characters):
+        assert pre_tokenize(chain, text, IDS_ONLY) == [(piece, None) for piece, _ in expected(chain, text)]
+
+
+@pytest.mark.parametrize("name", BY_CHARACTER)
+def test_code_points_by_sample(name: str) -> None:
+    """One code point in 211 of the first two planes."""
+    assert_code_points_are_cut_alike(BY_CHARACTER[name], range(0, 0x20000, 211))
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("each", STAGES, ids=str)
-def test_every_code_point(each: pipeline.PreTokenizer) -> None:
-    """All code points in five contexts, as the twin has them."""
+@pytest.mark.parametrize("name", BY_CHARACTER)
+def test_every_code_point(name: str) -> None:
+    """All code points."""
     for first in range(0, 0x110000, 0x400):
-        code_points = [c for c in range(first, first + 0x400) if not 0xD800 <= c < 0xE000]
-        for context in ("c", "acb", " c", "cc", "1c\n"):
-            if text := "x\n".join(context.replace("c", chr(c)) for c in code_points):
-                assert_same([each], text)
+        assert_code_points_are_cut_alike(BY_CHARACTER[name], range(first, first + 0x400))
 
 
 @pytest.mark.long
 def test_many_random_chains(seed: int) -> None:
-    """Twenty thousand chains, each on a text of the traps."""
+    """Five thousand chains, each on a text of the traps."""
     rng = random.Random(seed)
-    for _ in range(20_000):
+    for _ in range(5_000):
         text = "".join(rng.choices("aAbsS'’ \t\r\n/!.09ſéǅʰ中ًि\u3000\u0301\u00a0²٣🙂▁", k=rng.randint(1, 60)))
         assert_same(rng.choices(STAGES, k=rng.randint(1, 4)), text)

@@ -9,12 +9,13 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_core.split import FAMILIES, pattern_id, split
+from tokenwire_core.split import FAMILIES, SEQUENCES, pattern_id, split
 
 from tests.core.tiktoken_pieces import assert_pieces_are_tiktokens
 from tests.strategies import random_text, texts
 
 PATTERNS = sorted(FAMILIES)
+COMPILED: tuple[str | tuple[str, ...], ...] = (*PATTERNS, *SEQUENCES)
 Path = Literal["best", "sse2", "plain", "scalar"]
 MASKED: tuple[Path, ...] = ("best", "sse2", "plain")
 
@@ -28,14 +29,15 @@ TRAPS = (
     "\u00a0x \u3000\u3000y \u2029z \u0085\u0085 \u200b \u001c\u001d",
     "   ",
     " \n ",
+    ".caf\u00e9 .a\u0301 ..b  .c\t.d\x01\x01e \x7f\u0378 ガー・゛ ・.x 漢1字 23漢",
     "👨\u200d👩\u200d👧 🏽🏽 ❤\ufe0f",
 )
-SHORT = st.text(st.sampled_from("aAbS'’ \t\r\n/!.09ſéǅʰ中ًि\u3000\u0301\u00a0²٣🙂"), max_size=150)
+SHORT = st.text(st.sampled_from("aAbS'’ \t\r\n/!.09\x01ſéǅʰ中か・ًि\u3000\u0301\u00a0²٣🙂"), max_size=150)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", COMPILED)
 @given(text=st.one_of(SHORT, texts()))
-def test_the_masks_agree_with_the_scalar_machine(pattern: str, text: str) -> None:
+def test_the_masks_agree_with_the_scalar_machine(pattern: str | tuple[str, ...], text: str) -> None:
     """Vectors, portable masks and one character at a time give the same pieces, which tile the text."""
     utf8 = text.encode()
     ends = split(pattern, utf8, "scalar")
@@ -45,8 +47,8 @@ def test_the_masks_agree_with_the_scalar_machine(pattern: str, text: str) -> Non
         assert split(pattern, utf8, path) == ends
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_window_edges(pattern: str) -> None:
+@pytest.mark.parametrize("pattern", COMPILED)
+def test_window_edges(pattern: str | tuple[str, ...]) -> None:
     """Each trap at every place relative to the end of a 64-byte window, and of the text."""
     for trap in TRAPS:
         for unit in ("x", " ", "é", "1"):

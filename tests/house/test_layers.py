@@ -20,11 +20,11 @@ ROOTS = {
 LAYERS = {
     "tokenwire_core": (
         {
-            *("byte_alphabet", "errors", "pipeline", "reference_aligned", "reference_tables", "segment"),
+            *("byte_alphabet", "char_kinds", "errors", "pipeline", "reference_aligned", "reference_tables", "segment"),
             *("tokenizer_config", "unicode_class", "unicode_ranges"),
         },
         {"charset", "charsmap", "reference_models", "sentencepiece_spec", "spec", "split_scalar", "trie", "vocab"},
-        {"alphabet", "decoder_stage_types", "denormalize", "reference_unicode", "split_mask"},
+        {"alphabet", "decoder_stage_types", "denormalize", "reference_unicode", "split_deepseek", "split_mask"},
         {"bpe", "decode", "describe", "ids", "pattern", "scripts", "special", "split", "utf8"},
         {
             *("aligned", "cuts", "model", "pattern_table", "pieces", "scratch"),
@@ -44,7 +44,8 @@ LAYERS = {
         {"formats"},
         {"byte_bpe", "char_bpe", "encoding", "engine", "reference_decode", "reference_normalize"},
         {"decoder_stages", "token_decoder"},
-        {"decoders", "pretokenizers", "rank_engine", "reference_added", "reference_pretokenize"},
+        {"added", "decoders", "pretokenizers", "reference_added", "reference_pretokenize"},
+        {"pipeline_engine", "rank_engine", "sentencepiece_engine"},
         {"reference", "reference_pipeline", "reference_sentencepiece", "truncate"},
         {"encoder"},
         {"load"},
