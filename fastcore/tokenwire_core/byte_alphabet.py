@@ -9,7 +9,7 @@ Bytes that are visible characters of Latin-1 are those; the others are those fro
 from __future__ import annotations
 
 import itertools
-from typing import Final
+from typing import Final, NoReturn
 
 _VISIBLE: Final = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 _others = itertools.count(0x100)
@@ -25,6 +25,16 @@ def to_bytes(text: str) -> bytes:
     (b' \xe9', b'\xe2\x96\x81\xc3\xa9')
     """
     try:
-        return bytes([BYTE_OF_CHAR[char] for char in text])
-    except KeyError:
+        return text.translate(_LATIN_1).encode("latin-1")
+    except ValueError:
         return text.encode()
+
+
+class _Latin1(dict[int, int]):
+    """The character of Latin-1 with a byte's number, for the byte's character of the alphabet."""
+
+    def __missing__(self, char: int) -> NoReturn:
+        raise ValueError(char)  # of a LookupError str.translate makes no change instead
+
+
+_LATIN_1: Final = _Latin1({ord(char): byte for char, byte in BYTE_OF_CHAR.items()})

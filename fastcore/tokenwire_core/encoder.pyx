@@ -19,12 +19,12 @@ from libc.string cimport memcpy
 from tokenwire_core import truncate as truncation
 from tokenwire_core.errors import ControlTokenError, TextTooLongError, TokenizerError, UnknownControlTokenError
 from tokenwire_core.regex_split import TIMEOUT_S
-from tokenwire_core.spec import RankFileSpec
+from tokenwire_core.spec import PipelineSpec, RankFileSpec
 from tokenwire_core.template import TextRun, layout
 
 from tokenwire_core.aligned cimport TRACE_NOTHING, TRACE_REFERENCE, TRACE_SPANS
-from tokenwire_core.decode cimport Decoder, decode_ids
 from tokenwire_core.encoding cimport Encoding
+from tokenwire_core.pipeline_engine cimport PipelineEngine
 from tokenwire_core.rank_engine cimport RankEngine
 from tokenwire_core.scratch cimport free_scratch, hold_text, new_scratch, reserve_tokens, trim_scratch
 from tokenwire_core.text_input cimport read_text
@@ -35,7 +35,7 @@ cdef enum:
 
 cdef uint64_t NO_LIMIT = 0xFFFFFFFFFFFFFFFF
 
-_ENGINES = {RankFileSpec: RankEngine}
+_ENGINES = {RankFileSpec: RankEngine, PipelineSpec: PipelineEngine}
 
 
 @cython.final
@@ -206,25 +206,25 @@ cdef class Encoder:
         return [self.engine.bytes_of(id) for id in ids]
 
     def decode_bytes(self, ids, skip_special=False) -> bytes:
-        """The bytes that `ids` stand for, which need not be well-formed UTF-8.
+        """The bytes that `ids` stand for, which need not be well-formed UTF-8; see `TokenDecoder.decode_bytes`.
 
         Raises:
             IdOutOfRangeError: an id is negative, past the vocabulary or in a hole of it.
         """
-        return decode_ids((<RankEngine>self.engine).vocab, ids, skip_special)
+        return self.engine.decoder.decode_bytes(ids, skip_special)
 
     def decode(self, ids, skip_special=False, reference=False) -> str:
-        """`decode_bytes` as text; each maximal ill-formed part is one U+FFFD.
+        """The text that `ids` stand for, as the format's reference implementation gives it.
 
         Args:
             skip_special: leave control tokens out.
-            reference: as the format's reference implementation; for rank files that is the same.
+            reference: for symmetry with `Encoding.offsets`: text is always the reference implementation's.
         """
-        return decode_ids((<RankEngine>self.engine).vocab, ids, skip_special).decode("utf-8", "replace")
+        return self.engine.decoder.decode(ids, skip_special)
 
     def decoder(self, skip_special=False):
-        """An incremental `Decoder` for ids that arrive bit by bit."""
-        return Decoder((<RankEngine>self.engine).vocab, skip_special)
+        """An incremental decoder for ids that arrive bit by bit; see `TokenStream`."""
+        return self.engine.decoder.stream(skip_special)
 
     def truncate(
         self, text, max_tokens, keep="start", cut="grapheme", ids_only=False, special="text", add_special=False,

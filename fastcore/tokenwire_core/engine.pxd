@@ -10,6 +10,7 @@ cdef enum:
 cdef class Engine:
     cdef readonly dict control_tokens     # spelling to id
     cdef readonly list integers           # by id: the id, so that a list of ids makes no new numbers
+    cdef readonly object decoder          # a decoders.Decoder
     cdef readonly size_t n_unreachable    # entries that no merges lead to
     cdef readonly bint runs_regex         # pieces are found by the `regex` module
     cdef readonly object max_text_bytes   # the longest text, or None

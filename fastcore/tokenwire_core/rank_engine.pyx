@@ -9,6 +9,7 @@ whose pieces are long and not cached.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t
 
+from tokenwire_core.decoders import byte_level_decoder
 from tokenwire_core.regex_split import RegexSplitter
 
 from tokenwire_core.engine cimport GIL_BYTES, next_word
@@ -27,6 +28,7 @@ cdef class RankEngine(Engine):
         self.merges = MergeTable(self.vocab)
         self.n_unreachable = self.merges.n_unreachable
         self.integers = self.vocab.integers
+        self.decoder = byte_level_decoder(self.vocab)
         self.controls = ControlMatcher(self.control_tokens) if self.control_tokens else None
         self.pattern = pattern_id(spec.pattern)
         self.runs_regex = self.pattern < 0

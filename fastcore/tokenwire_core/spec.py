@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -63,6 +63,10 @@ class TokenizerSpec(ABC):
     def tokens(self) -> Iterator[tuple[int, bytes]]:
         """Each id and its bytes: of byte-level models what it stands for, of others its spelling in UTF-8."""
 
+    @abstractmethod
+    def ids(self) -> Iterable[int]:
+        """All ids, in any order."""
+
     @property
     def unknown_id(self) -> int | None:
         """The token that text becomes which the vocabulary has nothing for."""
@@ -76,7 +80,7 @@ class TokenizerSpec(ABC):
     @cached_property
     def vocab_size(self) -> int:
         """The highest id + 1, special tokens included."""
-        return max((id for id, _ in self.tokens()), default=-1) + 1
+        return max(self.ids(), default=-1) + 1
 
     @cached_property
     def digest(self) -> str:
@@ -117,6 +121,9 @@ class RankFileSpec(TokenizerSpec):
         yield from ((id, token) for token, id in self.ranks.items())
         yield from ((id, spelling.encode()) for spelling, id in self.special_tokens.items())
 
+    def ids(self) -> Iterable[int]:
+        return (*self.ranks.values(), *self.special_tokens.values())
+
     def _beside_the_file(self) -> dict[str, object]:
         identity: dict[str, object] = {"pattern": self.pattern}
         if self.special_tokens:
@@ -147,10 +154,14 @@ class PipelineSpec(TokenizerSpec):
 
     def tokens(self) -> Iterator[tuple[int, bytes]]:
         added = {token.id: token.content for token in self.pipeline.added_tokens}
+        encode = to_bytes if self.is_byte_level else str.encode
         for spelling, id in vocabulary_of(self.pipeline.model).items():
             if id not in added:
-                yield id, to_bytes(spelling) if self.is_byte_level else spelling.encode()
+                yield id, encode(spelling)
         yield from ((id, content.encode()) for id, content in added.items())
+
+    def ids(self) -> Iterable[int]:
+        return {*vocabulary_of(self.pipeline.model).values(), *(token.id for token in self.pipeline.added_tokens)}
 
     @cached_property
     def unknown_id(self) -> int | None:
@@ -180,6 +191,9 @@ class SentencePieceSpec(TokenizerSpec):
 
     def tokens(self) -> Iterator[tuple[int, bytes]]:
         yield from ((id, piece.text.encode()) for id, piece in enumerate(self.sentencepiece.pieces))
+
+    def ids(self) -> Iterable[int]:
+        return range(len(self.sentencepiece.pieces))
 
     @property
     def unknown_id(self) -> int | None:
