@@ -16,8 +16,8 @@ The tokens of a node are a chain, the last one first, which goes on in the chain
 linear in the bytes of all entries, and bounded.
 
 **Control tokens** that stand in the vocabulary as ordinary entries are in no trie: no text becomes their id, and what
-spells one is made up of other entries or unknown as any word is. With BERT's vocabulary `[CLS]` typed by a user is `[`,
-`cl`, `##s`, `]`, since BERT's pre-tokenizer cuts at the brackets; as a piece it would be `[`, `##cl`, `##s`, `##]`.
+spells one is made up of other entries or unknown as any word is. `[CLS]` as a piece is unknown to BERT's vocabularies;
+but BERT's pre-tokenizer cuts at the brackets and so a user who types it gets `[`, `cl`, `##s`, `]`.
 
 Cost: 0.3 microseconds an entry to build, 16 bytes a node. A word takes linear time, whatever the vocabulary and the
 limit of characters: 4 ns a byte of ordinary text.
@@ -133,7 +133,10 @@ cdef class WordPiece(Model):
             if status == NO_MEMORY:
                 raise MemoryError
             if status != DONE:
-                raise ArtifactError("VOCABULARY_TOO_LARGE", "too many long tokens are made up of others")
+                raise ArtifactError(
+                    "VOCABULARY_TOO_LARGE",
+                    f"the beginnings of tokens are made up of more than {MAX_LINKS} others; there are too many long ones",
+                )
         finally:
             free(starts)
             free(ends)
