@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID, Vocab, VocabTables
 
 cdef enum:
-    SHORT_SYMBOLS = 32       # pieces up to here are merged by scanning, longer ones by a heap
+    SHORT_SYMBOLS = 32       # pieces up to here are merged by scanning, longer ones by a tree
     ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
 # Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number
@@ -31,8 +31,8 @@ cdef struct Symbol:
 cdef struct MergeScratch:
     Symbol* symbols
     size_t symbols_capacity
-    uint64_t* heap
-    size_t heap_capacity
+    uint64_t* tree
+    size_t tree_capacity
 
 cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
     # The merge of two ids below ID_LIMIT, or TW_NO_ID.

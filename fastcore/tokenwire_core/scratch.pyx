@@ -42,7 +42,7 @@ cdef void trim_scratch(Scratch* s) noexcept nogil:
         free(s.ids)
         s.ids = NULL
         s.ids_capacity = 0
-    if s.merge.heap_capacity * sizeof(uint64_t) > KEEP_BYTES:
+    if s.merge.tree_capacity * sizeof(uint64_t) > KEEP_BYTES:
         free_merge_scratch(&s.merge)
     free_buffers(s, KEEP_BYTES)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
+import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenwire_core.bpe import merge
 
@@ -86,23 +88,43 @@ def test_repetition_merges_the_same_by_scan_and_by_heap(unit: str, times: int) -
 
 small_ids = st.integers(0, 7)
 JOINS_WITH_NOTHING = 1 << 31
+Symbols = list[tuple[int, int]]
+merge_tables = st.dictionaries(
+    st.tuples(small_ids, small_ids), st.tuples(st.integers(0, 5), small_ids), max_size=30
+)
+"""Ranks and results by pairs: some ranks and some results are equal."""
 
 
-def joined_by_definition(
-    symbols: list[tuple[int, int]], merges: dict[tuple[int, int], tuple[int, int]]
-) -> list[tuple[int, int]]:
+def joined_by_definition(symbols: Symbols, merges: dict[tuple[int, int], tuple[int, int]]) -> Symbols:
     """Join the two neighbours of lowest rank, the leftmost of equals, until there are none."""
-    symbols = list(symbols)
-    while True:
-        found = [
-            (*merges[left, right], i)
-            for i, ((left, _), (right, _)) in enumerate(itertools.pairwise(symbols))
-            if (left, right) in merges
-        ]
-        if not found:
-            return symbols
-        _, result, i = min(found, key=lambda candidate: (candidate[0], candidate[2]))
-        symbols[i : i + 2] = [(result, symbols[i][1] + symbols[i + 1][1])]
+    ids = [id for id, _ in symbols]
+    sizes = [n_bytes for _, n_bytes in symbols]
+    after = list(range(1, len(symbols) + 1))
+    before = list(range(-1, len(symbols) - 1))
+    queue: list[tuple[int, int, int, int]] = []
+
+    def offer(left: int) -> None:
+        if left >= 0 and after[left] < len(symbols):
+            pair = ids[left], ids[after[left]]
+            if pair in merges:
+                heapq.heappush(queue, (merges[pair][0], left, *pair))
+
+    for left in range(len(symbols)):
+        offer(left)
+    while queue:
+        _, left, *pair = heapq.heappop(queue)
+        right = after[left]
+        if not sizes[left] or right == len(symbols) or pair != [ids[left], ids[right]]:
+            continue
+        ids[left] = merges[pair[0], pair[1]][1]
+        sizes[left] += sizes[right]
+        sizes[right] = 0
+        after[left] = after[right]
+        if after[left] < len(symbols):
+            before[after[left]] = left
+        offer(before[left])
+        offer(left)
+    return [(id, n_bytes) for id, n_bytes in zip(ids, sizes, strict=True) if n_bytes]
 
 
 @given(
@@ -112,15 +134,47 @@ def joined_by_definition(
         ),
         max_size=70,
     ),
-    merges=st.dictionaries(
-        st.tuples(small_ids, small_ids), st.tuples(st.integers(0, 5), small_ids), max_size=30
-    ),
+    merges=merge_tables,
 )
 def test_symbols_merge_by_definition(
-    symbols: list[tuple[int, int]], merges: dict[tuple[int, int], tuple[int, int]]
+    symbols: Symbols, merges: dict[tuple[int, int], tuple[int, int]]
 ) -> None:
     """Symbols of any size, merges of equal ranks and equal results, and symbols that join with nothing."""
     assert merge(symbols, list(merges.items())) == joined_by_definition(symbols, merges)
+
+
+@given(merges=merge_tables, seed=st.integers(0, 99), n=st.integers(2000, 5000), n_ids=st.integers(1, 8))
+@settings(max_examples=60)
+def test_long_pieces_merge_by_definition(
+    merges: dict[tuple[int, int], tuple[int, int]], seed: int, n: int, n_ids: int
+) -> None:
+    """Pieces that are merged in windows, some of which never meet, because one token covers thousands of symbols."""
+    rng = random.Random(seed)
+    symbols = [(rng.randrange(n_ids), rng.randrange(1, 4)) for _ in range(n)]
+    assert merge(symbols, list(merges.items())) == joined_by_definition(symbols, merges)
+
+
+@given(
+    vocabularies, st.integers(0, 99), st.integers(2000, 5000), st.sampled_from(["ab", "aab", "a" * 20 + "b"])
+)
+@settings(max_examples=40)
+def test_long_pieces_of_a_vocabulary(tokens: list[str], seed: int, n: int, letters: str) -> None:
+    """The same for bytes: a long piece has the ids that its merges, in order, make of it."""
+    rng = random.Random(seed)
+    text = "".join(rng.choice(letters) for _ in range(n))
+    ids = {bytes([byte]): byte for byte in range(256)} | {
+        token.encode(): 256 + i for i, token in enumerate(tokens)
+    }
+    merges = {
+        (ids[token[:i]], ids[token[i:]]): (id, id)
+        for token, id in ids.items()
+        for i in range(1, len(token))
+        if token[:i] in ids and token[i:] in ids
+    }
+    symbols = [(ord(letter), 1) for letter in text]
+    assert encoder(list(ids)[256:]).encode(text).ids == [
+        id for id, _ in joined_by_definition(symbols, merges)
+    ]
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 200))
