@@ -138,7 +138,7 @@ class ArtifactError(Exception):
     `BAD_VALUE`.
 
     Of a tokenizer.json: `UNSUPPORTED_VERSION`, `UNSUPPORTED_STAGE` (a `type` no stage has, or stages that make no sense
-    together), `UNSUPPORTED_OPTION` (dropout, sampling), `TOO_MANY_STAGES`, `BAD_MERGE`, `BAD_TEMPLATE`,
+    together), `UNSUPPORTED_OPTION` (dropout, sampling), `TOO_SLOW`, `TOO_MANY_STAGES`, `BAD_MERGE`, `BAD_TEMPLATE`,
     `BAD_ADDED_TOKEN`, `UNKNOWN_TOKEN` (one that is named but not in the vocabulary), `DUPLICATE_ID`.
 
     Of a SentencePiece model: `TRUNCATED`, `BAD_VARINT`, `BAD_FIELD`, `BAD_WIRE_TYPE`, `UNKNOWN_FIELD`, `BAD_UTF8`,

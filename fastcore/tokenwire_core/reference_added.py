@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tokenwire_core.errors import ArtifactError
 from tokenwire_core.pipeline import AddedToken, Pipeline
 from tokenwire_core.reference_aligned import AlignedText
 from tokenwire_core.reference_normalize import normalize
@@ -22,10 +21,7 @@ Part = tuple[AlignedText, AddedToken | None]
 class AddedTokens:
     """The added tokens of a pipeline, and the spellings they are looked for and decoded as.
 
-    Raises:
-        ArtifactError: BAD_ADDED_TOKEN, of what the library takes but cannot do: two tokens that are the same once
-            normalized, of which it finds another one each time it loads; one of which nothing is left, which it finds
-            everywhere, also inside of characters.
+    The reader has made sure that no two of one pass are spelled the same, and none is nothing.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -56,16 +52,7 @@ class AddedTokens:
 
     def _search(self, tokens: Iterable[AddedToken]) -> Callable[[str], Iterator[tuple[int, int, AddedToken]]]:
         """Where each token is found in a text."""
-        by_spelling: dict[str, AddedToken] = {}
-        for token in tokens:
-            spelling = self.spellings[token]
-            if not spelling:
-                message = f"of that of the id {token.id} normalization leaves nothing"
-                raise ArtifactError("BAD_ADDED_TOKEN", message, path="added_tokens")
-            other = by_spelling.setdefault(spelling, token)
-            if other is not token:
-                message = f"those of the ids {other.id} and {token.id} have the same normalized text"
-                raise ArtifactError("BAD_ADDED_TOKEN", message, path="added_tokens")
+        by_spelling = {self.spellings[token]: token for token in tokens}
         sizes = sorted({len(spelling) for spelling in by_spelling}, reverse=True)
 
         def matches(text: str) -> Iterator[tuple[int, int, AddedToken]]:

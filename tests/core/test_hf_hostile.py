@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenwire_core.errors import ArtifactError
+from tokenwire_core.formats import hf_added
 from tokenwire_core.formats.fields import MAX_INTEGER, MAX_TEXT_BYTES
 from tokenwire_core.formats.hf_json import read_hf_json
 from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES
@@ -98,6 +99,50 @@ def test_ids_of_a_template_are_counted_over_all_its_pieces() -> None:
         post_processor=template(special_tokens=tokens, single=[text("A"), *[special("[X]")] * 11])
     )
     assert refusal(json.dumps(content).encode()).reason == "BAD_TEMPLATE"
+
+
+def doubling(n_times: int) -> Object:
+    """A normalizer that makes each `a` to 2 ** n_times of them."""
+    stage = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    return {"type": "Sequence", "normalizers": [stage] * n_times}
+
+
+def test_a_normalizer_that_doubles_without_end() -> None:
+    """An added token is normalized when the file is read: one that then fills the memory is refused, and soon."""
+    token = added("xa", 5, normalized=True)
+    read(document(added_tokens=[token], normalizer=doubling(16)))
+    assert refusal_of(document(added_tokens=[token], normalizer=doubling(40))) == (
+        "TOO_LARGE",
+        "added_tokens",
+    )
+    as_it_came = added("xa", 5)
+    read(document(added_tokens=[as_it_came], normalizer=doubling(40)))
+
+
+def test_many_added_tokens_that_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they are together is bounded too."""
+    tokens = [added(f"a{number}", 5 + number, normalized=True) for number in range(10)]
+    content = document(added_tokens=tokens, normalizer=doubling(4))
+    monkeypatch.setattr(hf_added, "MAX_NORMALIZED_CHARS", 10 * 17)
+    read(content)
+    monkeypatch.setattr(hf_added, "MAX_NORMALIZED_CHARS", 10 * 17 - 1)
+    assert refusal_of(content) == ("TOO_LARGE", "added_tokens")
+
+
+def test_a_pattern_that_takes_too_long_for_added_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern that backtracks without end on one token, or takes all the time on many, is refused."""
+    slow = {"type": "Replace", "pattern": {"Regex": "(a|aa)+(?<!a)"}, "content": ""}
+    token = added("a" * 4000, 5, normalized=True)
+    monkeypatch.setattr(hf_added, "MAX_NORMALIZING_S", 0.05)
+    assert refusal_of(document(added_tokens=[token], normalizer=slow)) == ("TOO_SLOW", "added_tokens")
+    monkeypatch.setattr(hf_added, "MAX_NORMALIZING_S", -1.0)
+    quick = document(added_tokens=[added("xa", 5, normalized=True)], normalizer={"type": "NFC"})
+    assert refusal_of(quick) == ("TOO_SLOW", "added_tokens")
+
+
+def refusal_of(content: Object) -> tuple[str, str | None]:
+    error = refusal(json.dumps(content).encode())
+    return error.reason, error.path
 
 
 @pytest.mark.long

@@ -8,7 +8,9 @@ accepted here, or refused because
 - something in it would make ids random (dropout, sampling), or encoding fail or crash on some text: an unknown token
   that is not in the vocabulary, a template without its texts, pieces of length 0;
 - a token or id stands for two things: vocabulary entries of one id, Unigram entries or added tokens of one spelling, an
-  added token whose id is not the one that the library would give it, or is another entry's;
+  added token whose id is not the one that the library would give it, or is another entry's, two added tokens that are
+  the same once normalized;
+- of an added token normalization leaves nothing;
 - a template has an id that is no token's, or a merge a right side without the prefix, or a pattern is empty;
 - a pattern could mean something else here (`hf_patterns.py`), or a charsmap is not sound;
 - something is larger than its limit.
@@ -21,18 +23,17 @@ Cost: 2.5 seconds and 260 MB for 33 MB with 262,144 tokens and 514,906 merges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import Fields, array, json_type
-from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES, read_model
+from tokenwire_core.formats.fields import Fields, json_type
+from tokenwire_core.formats.hf_added import check_normalized, read_added_tokens
+from tokenwire_core.formats.hf_models import read_model
 from tokenwire_core.formats.hf_post_processor import read_post_processor
 from tokenwire_core.formats.hf_stages import read_decoder, read_normalizer, read_pre_tokenizer
 from tokenwire_core.formats.strict_json import read_json
 from tokenwire_core.formats.tokenizer_config_json import read_tokenizer_config
-from tokenwire_core.pipeline import AddedToken, Pipeline, vocabulary_of
-from tokenwire_core.spec import MAX_VOCAB_SIZE
+from tokenwire_core.pipeline import Pipeline, vocabulary_of
 
 VERSION: Final = "1.0"
 _DIRECTIONS: Final = ("Left", "Right")
@@ -60,11 +61,13 @@ def read_hf_json(data: bytes, *, tokenizer_config: bytes | None = None) -> Pipel
     _check_padding(fields.take("padding", None))
     model = read_model(fields.take("model"))
     vocab = vocabulary_of(model)
-    added_tokens = _read_added_tokens(fields.take("added_tokens", []), vocab)
+    added_tokens = read_added_tokens(fields.take("added_tokens", []), vocab)
     known_ids = {*vocab.values(), *(token.id for token in added_tokens)}
+    normalizer = read_normalizer(fields.take("normalizer", None))
+    check_normalized(added_tokens, normalizer)
     pipeline = Pipeline(
         added_tokens=added_tokens,
-        normalizer=read_normalizer(fields.take("normalizer", None)),
+        normalizer=normalizer,
         pre_tokenizer=read_pre_tokenizer(fields.take("pre_tokenizer", None)),
         model=model,
         post_processor=read_post_processor(fields.take("post_processor", None), known_ids),
@@ -73,45 +76,6 @@ def read_hf_json(data: bytes, *, tokenizer_config: bytes | None = None) -> Pipel
     )
     fields.finish()
     return pipeline
-
-
-def _read_added_tokens(value: object, vocab: Mapping[str, int]) -> tuple[AddedToken, ...]:
-    """The member `added_tokens`, each with the id that the library gives it.
-
-    That is the vocabulary's id for a spelling that is an entry; for others it counts on from the number of entries, in
-    the order of the file. The ids that the file states it does not use: where they differ there is no right answer.
-    """
-    items = array(value, "added_tokens")
-    entry_ids = set(vocab.values())
-    next_id = len(vocab)
-    tokens: dict[str, AddedToken] = {}
-    for index, item in enumerate(items):
-        fields = Fields(item, f"added_tokens[{index}]")
-        token = AddedToken(
-            content=fields.text("content", max_bytes=MAX_TOKEN_BYTES),
-            id=fields.integer("id", most=MAX_VOCAB_SIZE - 1),
-            special=fields.flag("special"),
-            normalized=fields.flag("normalized"),
-            single_word=fields.flag("single_word"),
-            lstrip=fields.flag("lstrip"),
-            rstrip=fields.flag("rstrip"),
-        )
-        fields.finish()
-        if not token.content:
-            raise ArtifactError("BAD_ADDED_TOKEN", "its content is empty", path=fields.path)
-        if token.content in tokens:
-            raise ArtifactError("BAD_ADDED_TOKEN", "its content came before", path=fields.path)
-        given = vocab.get(token.content, next_id)
-        if token.id != given:
-            message = f"the file gives it the id {token.id}, the library {given}: write the file anew"
-            raise ArtifactError("BAD_ADDED_TOKEN", message, path=fields.path)
-        if token.content not in vocab:
-            if token.id in entry_ids:
-                message = f"its id {token.id} is that of another token"
-                raise ArtifactError("BAD_ADDED_TOKEN", message, path=fields.path)
-            next_id += 1
-        tokens[token.content] = token
-    return tuple(tokens.values())
 
 
 def _check_truncation(value: object) -> None:
