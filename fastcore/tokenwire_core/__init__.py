@@ -4,7 +4,7 @@ It knows nothing of services, networks or configuration. Begin with `reference.p
 computed; `encoder.pyx` is the same pipeline compiled.
 """
 
-from tokenwire_core.decode import Decoder
+from tokenwire_core.decoders import Decoder
 from tokenwire_core.encoder import Encoder
 from tokenwire_core.encoding import Encoding
 from tokenwire_core.errors import (

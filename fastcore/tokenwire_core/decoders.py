@@ -32,8 +32,8 @@ from tokenwire_core.token_decoder import (
 
 __all__ = [
     "ChainDecoder",
-    "DecodeStream",
     "Decoder",
+    "IdDecoder",
     "byte_level_decoder",
     "pipeline_decoder",
     "sentencepiece_decoder",
@@ -45,7 +45,7 @@ MAX_GROWTH: Final = 256
 Ids = Iterable[SupportsIndex]
 
 
-class DecodeStream(Protocol):
+class Decoder(Protocol):
     """Text of ids that arrive bit by bit; see `token_decoder.TokenStream`."""
 
     def push(self, ids: Ids) -> str: ...
@@ -53,7 +53,7 @@ class DecodeStream(Protocol):
     def flush(self) -> str: ...
 
 
-class Decoder(Protocol):
+class IdDecoder(Protocol):
     """What ids stand for; see `token_decoder.TokenDecoder`."""
 
     @property
@@ -63,10 +63,12 @@ class Decoder(Protocol):
 
     def decode(self, ids: Ids, skip_special: bool = False) -> str: ...
 
-    def stream(self, skip_special: bool = False) -> DecodeStream: ...
+    def stream(self, skip_special: bool = False) -> Decoder: ...
 
 
-def pipeline_decoder(tokenizer: Pipeline, contents: Mapping[int, str], special_ids: Collection[int]) -> Decoder:
+def pipeline_decoder(
+    tokenizer: Pipeline, contents: Mapping[int, str], special_ids: Collection[int]
+) -> IdDecoder:
     """The decoder of a tokenizer.json.
 
     Args:

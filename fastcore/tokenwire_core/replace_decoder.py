@@ -12,6 +12,7 @@ from tokenwire_core import pipeline
 from tokenwire_core.decoder_stage_types import Each, Gather, OneByOne, Passing, Row, Setting, Stage, Texts
 from tokenwire_core.errors import PatternTooSlowError, TextTooLongError
 from tokenwire_core.pattern import rewrite
+from tokenwire_core.pattern_matches import matches_by_regex
 from tokenwire_core.regex_split import MAX_TEXT_BYTES, TIMEOUT_S
 
 MAX_TABLE_S: Final = 30.0
@@ -28,30 +29,17 @@ class _RegexReplacement:
         self._content = content
 
     def __call__(self, text: str, give_up_at_s: float) -> str:
-        """An empty match counts, too, except where the one before it ended."""
         n_bytes = len(text.encode(errors="surrogatepass"))
         if n_bytes > MAX_TEXT_BYTES:
             raise TextTooLongError(n_bytes, MAX_TEXT_BYTES)
-        symbols = self._alphabet.symbols(text)
         parts: Texts = []
-        at = copied = 0
-        ended = -1
-        while text and at <= len(text):
-            left_s = give_up_at_s - time.thread_time()
-            if left_s <= 0:
+        copied = 0
+        symbols = self._alphabet.symbols(text)
+        for start, end in matches_by_regex(self._compiled, symbols, give_up_at_s) if text else ():
+            if start < 0:
                 raise PatternTooSlowError(TIMEOUT_S)
-            try:
-                match = self._compiled.search(symbols, at, concurrent=True, timeout=left_s)
-            except TimeoutError:
-                continue  # The module counts the work of all threads, and this one may have time left.
-            if match is None:
-                break
-            start, end = match.span()
-            if start == end == ended:
-                at += 1
-                continue
             parts += (text[copied:start], self._content)
-            at = copied = ended = end
+            copied = end
         return "".join([*parts, text[copied:]])
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenwire_core import decoders, pipeline, replace_decoder
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.decoder_stages import Chain
-from tokenwire_core.decoders import ChainDecoder, Decoder, pipeline_decoder, sentencepiece_decoder
+from tokenwire_core.decoders import ChainDecoder, IdDecoder, pipeline_decoder, sentencepiece_decoder
 from tokenwire_core.errors import ArtifactError, IdOutOfRangeError, PatternTooSlowError, TextTooLongError
 from tokenwire_core.formats.hf_json import read_hf_json
 from tokenwire_core.formats.sentencepiece_model import read_sentencepiece_model
@@ -107,12 +107,12 @@ def tokenizer(chain: Sequence[pipeline.Decoder]) -> Pipeline:
     return Pipeline(tuple(added), (), (), model, (), tuple(chain))
 
 
-def twins(chain: Sequence[pipeline.Decoder]) -> tuple[Decoder, ReferencePipeline]:
+def twins(chain: Sequence[pipeline.Decoder]) -> tuple[IdDecoder, ReferencePipeline]:
     content = tokenizer(chain)
     return decoder_of(content), ReferencePipeline(content)
 
 
-def decoder_of(content: Pipeline) -> Decoder:
+def decoder_of(content: Pipeline) -> IdDecoder:
     contents = {id: text for text, id in pipeline.vocabulary_of(content.model).items()}
     contents |= {token.id: token.content for token in content.added_tokens}
     special = {token.content for token in content.added_tokens if token.special}
@@ -120,7 +120,7 @@ def decoder_of(content: Pipeline) -> Decoder:
 
 
 def streamed(
-    decoder: Decoder, ids: Sequence[int], sizes: Sequence[int] = (), skip_special: bool = False
+    decoder: IdDecoder, ids: Sequence[int], sizes: Sequence[int] = (), skip_special: bool = False
 ) -> str:
     """The text of ids pushed in parts of these sizes, the rest one by one; flushed twice."""
     stream = decoder.stream(skip_special)
@@ -371,7 +371,7 @@ def test_blanks_at_the_begin(removes: bool, ids: list[int]) -> None:
 
 # Ids, limits and refusals: all families alike.
 
-FAMILIES: dict[str, Decoder] = {
+FAMILIES: dict[str, IdDecoder] = {
     "table": twins(USUAL["llama"])[0],
     "chain": twins(UNUSUAL["suffix"])[0],
     "sentencepiece": sentencepiece_decoder(small_model()),
@@ -504,7 +504,7 @@ GOLDEN = (
 )  # fmt: skip
 
 
-def published(folder: Path, name: str) -> Decoder:
+def published(folder: Path, name: str) -> IdDecoder:
     path = folder / "artifacts" / f"{name}.tokenizer.json.xz"
     if path.exists():
         content = read_hf_json(lzma.decompress(path.read_bytes()))
