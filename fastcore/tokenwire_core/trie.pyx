@@ -182,6 +182,21 @@ cdef Outcome place_children(Builder* b, const uint8_t* bytes, size_t n, uint32_t
     return BUILT
 
 
+cdef size_t count_nodes(const uint8_t* blob, const uint32_t* starts, uint32_t n) noexcept nogil:
+    """How many beginnings n sorted entries have, the empty one among them."""
+    cdef size_t n_nodes = 1
+    cdef uint32_t i, at, before
+    for i in range(n):
+        at = starts[i]
+        if i:
+            before = starts[i - 1]
+            while before < starts[i] and at < starts[i + 1] and blob[before] == blob[at]:
+                before += 1
+                at += 1
+        n_nodes += starts[i + 1] - at
+    return n_nodes
+
+
 cdef Outcome build(
     Builder* b, const uint8_t* blob, const uint32_t* starts, const uint32_t* values, uint32_t n, Waiting* stack
 ) noexcept nogil:
@@ -191,7 +206,10 @@ cdef Outcome build(
     cdef uint32_t lows[257]
     cdef uint32_t i, k, n_children, base
     cdef size_t n_waiting = 0
-    cdef Outcome outcome = open_block(b)
+    cdef Outcome outcome
+    if count_nodes(blob, starts, n) > MAX_BLOCKS * BLOCK_SLOTS:
+        return OUT_OF_SLOTS
+    outcome = open_block(b)
     if outcome != BUILT:
         return outcome
     # Nothing is in the first block but the root: a node without children has base 0, from where no byte leads on.

@@ -17,7 +17,7 @@ entry that it nearly has: 15 to 25 ns a byte of ordinary text, and 16 bytes of m
 
 from libc.stdlib cimport free, malloc
 
-from tokenwire_core.reference_models import UNKNOWN_PENALTY
+from tokenwire_core import reference_models
 
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, UNKNOWN_TEXT, reserve
 from tokenwire_core.trie cimport NO_VALUE, Node, step
@@ -49,7 +49,7 @@ cdef class Unigram(Model):
             raise MemoryError
         for id, (_, score) in enumerate(model.pieces):
             self.scores[id] = score
-        self.unknown_score = min([score for _, score in model.pieces], default=0.0) - UNKNOWN_PENALTY
+        self.unknown_score = min([score for _, score in model.pieces], default=0.0) - reference_models.UNKNOWN_PENALTY
         self.unk = <uint32_t>NO_VALUE if model.unk_id is None else model.unk_id
         self.has_fallback = model.byte_fallback
         for byte in range(256):
