@@ -73,7 +73,8 @@ cdef class PipelineEngine(Engine):
         self.added = AddedTokens(self.added_tokens, spellings)
         contents = {id: text for text, id in vocabulary_of(pipeline.model).items()}
         contents |= {token.id: spelling for token, spelling in zip(self.added_tokens, spellings)}
-        special_ids = {token.id for token in self.added_tokens if token.special}
+        special_texts = {token.content for token in self.added_tokens if token.special}
+        special_ids = {id for id, text in contents.items() if text in special_texts}
         self.decoder = pipeline_decoder(pipeline, contents, special_ids)
         self.normalizer = NormalizerChain(pipeline.normalizer)
         never = frozenset(self.control_tokens.values())
