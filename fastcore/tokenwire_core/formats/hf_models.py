@@ -64,6 +64,7 @@ def _read_bpe(fields: Fields) -> BytePairModel:
 
 
 def _read_unigram(fields: Fields) -> UnigramModel:
+    """Without `unk_id` there is a model, as in the library; text that it has no piece for fails to be encoded."""
     for name in ("alpha", "nbest_size"):
         if name in fields:
             message = "with sampling one text has many encodings; remove it"
@@ -179,7 +180,7 @@ def _split_merges(items: list[object], path: str) -> Iterator[tuple[int, list[An
         for index, line in enumerate(items):
             # The first line of a merges.txt, which some files have kept.
             if isinstance(line, str) and not line.startswith("#version"):
-                yield index, line.split(" ")
+                yield index, line.split(" ", 2)
     else:
         for index, item in enumerate(items):
             yield index, array(item, f"{path}[{index}]")
