@@ -1,7 +1,8 @@
 # Splitting by a pattern: the four ways to find its matches.
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t
 
 from tokenwire_core.cuts cimport Cutting, PreTokenizer
+from tokenwire_core.pattern_matches cimport TableMatcher
 
 # A family of `split`, whose pieces are the whole text.
 cdef class FamilySplit(PreTokenizer):
@@ -11,13 +12,7 @@ cdef class FamilySplit(PreTokenizer):
 
 # A pattern with a table (see pattern_table).
 cdef class TableSplit(PreTokenizer):
-    cdef object table
-    cdef const uint16_t* blocks
-    cdef const uint8_t* symbols
-    cdef const uint32_t* steps
-    cdef const uint8_t* long_states
-    cdef size_t n_symbols
-    cdef size_t n_long_states
+    cdef TableMatcher table
     cdef Cutting how
 
 # Literal text.

@@ -10,18 +10,16 @@ r"""Splitting by a pattern: the four ways to find its matches.
 An empty match counts, except where the one before it has ended. All but the last way are linear.
 """
 
-import time
-
 import regex
 
 from tokenwire_core.pattern import rewrite
+from tokenwire_core.pattern_matches import matches_by_regex
 from tokenwire_core.pattern_table import pattern_table
 from tokenwire_core.split import pattern_id
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stddef cimport size_t
 from libc.stdint cimport uint32_t
-from libc.string cimport memset
 
 from tokenwire_core.cuts cimport (
     CONTIGUOUS,
@@ -35,16 +33,12 @@ from tokenwire_core.cuts cimport (
     end_parts,
     put_match,
 )
-from tokenwire_core.scratch cimport DONE, NO_MEMORY, TOO_SLOW, Range, Scratch, reserve
+from tokenwire_core.pattern_matches cimport Matching, TableMatcher, begin_matching
+from tokenwire_core.scratch cimport DONE, NO_MEMORY, TOO_SLOW, Scratch
 from tokenwire_core.split cimport PIECES_PER_CHUNK, SPLIT_SLACK, split_chunk
-from tokenwire_core.unicode_class cimport code_point_at
 
 cdef extern from "<string.h>" nogil:
     void* memmem(const void* haystack, size_t n_haystack, const void* needle, size_t n_needle)
-
-cdef enum:
-    QUIET_BYTES = 32         # read on without a match; from there on it is remembered where a table has been
-    NOWHERE = 0xFFFFFFFF     # behind every text
 
 
 cdef PreTokenizer split_by(object pattern, Cutting how):
@@ -97,88 +91,30 @@ cdef class FamilySplit(PreTokenizer):
 
 cdef TableSplit table_split(object table, Cutting how):
     cdef TableSplit stage = TableSplit.__new__(TableSplit)
-    stage.table = table
-    stage.blocks = <const uint16_t*>PyBytes_AS_STRING(table.blocks)
-    stage.symbols = <const uint8_t*>PyBytes_AS_STRING(table.symbols)
-    stage.steps = <const uint32_t*>PyBytes_AS_STRING(table.steps)
-    stage.long_states = <const uint8_t*>PyBytes_AS_STRING(table.long_states)
-    stage.n_symbols = table.n_symbols
-    stage.n_long_states = max(table.long_states)
+    stage.table = TableMatcher(table)
     stage.how = how
     return stage
 
 
-cdef inline unsigned symbol_at(TableSplit stage, const uint8_t* p, size_t i, size_t* after) noexcept nogil:
-    cdef uint32_t c = code_point_at(p, i, after)
-    return stage.symbols[<size_t>stage.blocks[c >> 8] << 8 | (c & 0xFF)]
-
-
 cdef class TableSplit(PreTokenizer):
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
-        cdef size_t i, at, end, ended, match_end, place, patience, after = 0
-        cdef size_t width = self.n_symbols + 1, base = pieces.ranges[0].start
-        cdef const uint8_t* p = pieces.text.text
-        cdef uint8_t* been = NULL      # bits: for each place behind `base`, one for each long state
-        cdef unsigned symbol, number
-        cdef uint32_t step
+        cdef size_t i
+        cdef int status
+        cdef Matching match
         cdef Cuts cuts
         begin_cuts(&cuts, s, pieces)
         for i in range(pieces.n):
-            at = pieces.ranges[i].start
-            end = pieces.ranges[i].end
-            ended = NOWHERE
-            begin_parts(&cuts, self.how, at)
+            begin_matching(&match, pieces.text.text, pieces.ranges[i].start, pieces.ranges[i].end, &s.work[0])
+            begin_parts(&cuts, self.how, match.first)
             while True:
-                match_end = NOWHERE
-                place = at
-                patience = at + QUIET_BYTES
-                step = <uint32_t>width << 1
-                while True:
-                    symbol = symbol_at(self, p, place, &after) if place < end else <unsigned>self.n_symbols
-                    step = self.steps[(step >> 1) + symbol]
-                    if step & 1:
-                        match_end = place
-                        patience = place + QUIET_BYTES
-                    if step <= 1:
-                        break
-                    place = after
-                    if place > patience:
-                        number = self.long_states[(step >> 1) // width]
-                        if number:
-                            if been == NULL:
-                                been = nowhere_yet(s, pieces, self.n_long_states)
-                                if been == NULL:
-                                    return NO_MEMORY
-                            if was_there(been, (place - base) * self.n_long_states + number - 1):
-                                break
-                if match_end != NOWHERE and not (match_end == at and ended == at):
-                    put_match(&cuts, at, match_end)
-                    at = match_end
-                    ended = match_end
-                elif at == end:
+                status = self.table.next_match(&match)
+                if status != DONE:
+                    return status
+                if not match.found:
                     break
-                else:
-                    symbol_at(self, p, at, &after)
-                    at = after
-            end_parts(&cuts, end)
+                put_match(&cuts, match.start, match.end)
+            end_parts(&cuts, match.limit)
         return end_cuts(&cuts, pieces)
-
-cdef uint8_t* nowhere_yet(Scratch* s, const Pieces* pieces, size_t n_long_states) noexcept nogil:
-    """A bit for each long state at each place of the text, and none set."""
-    cdef size_t n_places = pieces.ranges[pieces.n - 1].end - pieces.ranges[0].start + 1
-    cdef size_t n_bytes = (n_places * n_long_states >> 3) + 1
-    if not reserve(&s.work[0], n_bytes):
-        return NULL
-    memset(s.work[0].p, 0, n_bytes)
-    return <uint8_t*>s.work[0].p
-
-
-cdef inline bint was_there(uint8_t* been, size_t bit) noexcept nogil:
-    """Whether the bit was set; now it is. Set on the way to a match it does no harm: nothing comes back before that."""
-    cdef uint8_t mask = <uint8_t>(1 << (bit & 7))
-    cdef bint was = been[bit >> 3] & mask != 0
-    been[bit >> 3] |= mask
-    return was
 
 
 cdef LiteralSplit literal_split(str literal, Cutting how):
@@ -249,7 +185,7 @@ cdef int cut_by_regex(RegexSplit stage, Cuts* cuts, const Pieces* pieces, double
         begin_parts(cuts, stage.how, byte_start)
         at = 0
         byte_at = byte_start
-        for start, end in _matches(stage.pattern, stage.alphabet.symbols(text), give_up_at_s):
+        for start, end in matches_by_regex(stage.pattern, stage.alphabet.symbols(text), give_up_at_s):
             if start < 0:
                 return TOO_SLOW
             byte_start = byte_at + len(text[at:start].encode())
@@ -258,26 +194,3 @@ cdef int cut_by_regex(RegexSplit stage, Cuts* cuts, const Pieces* pieces, double
             at = end
         end_parts(cuts, byte_end)
     return DONE
-
-
-def _matches(pattern, symbols, give_up_at_s):
-    """The matches of a text in order, empty ones among them; (-1, -1) where the time is over."""
-    at = 0
-    ended = -1
-    while at <= len(symbols):
-        left_s = give_up_at_s - time.thread_time()
-        if left_s <= 0:
-            yield -1, -1
-            return
-        try:
-            match = pattern.search(symbols, at, concurrent=True, timeout=left_s)
-        except TimeoutError:
-            continue  # the module counts the work of all threads, and this one may have time left
-        if match is None:
-            return
-        start, end = match.span()
-        if start == end == ended:
-            at += 1
-        else:
-            yield start, end
-            at = ended = end
