@@ -1,4 +1,4 @@
-from typing import Literal, Self, overload
+from typing import Self
 
 from typing_extensions import disjoint_base
 
@@ -11,20 +11,7 @@ class SentencePieceTokenizer(Model):
     """The model of a `SentencePieceModel`, at work on normalized texts, or with a normalizer on any."""
 
     def __new__(cls, model: SentencePieceModel) -> Self: ...
-    @overload
     def encoded(
-        self, normalizer: SentencePieceNormalizer, texts: list[bytes], tracing: Literal[0] = 0
-    ) -> list[list[int]]: ...
-    @overload
-    def encoded(
-        self, normalizer: SentencePieceNormalizer, texts: list[bytes], tracing: Literal[1, 2]
+        self, normalizer: SentencePieceNormalizer, texts: list[bytes], tracing: int = 0
     ) -> list[list[tuple[int, int, int]]]: ...
-    @overload
-    def encoded(
-        self,
-        normalizer: SentencePieceNormalizer,
-        texts: list[bytes],
-        tracing: Literal[0] = 0,
-        *,
-        keep: Literal[False],
-    ) -> list[int]: ...
+    def counted(self, normalizer: SentencePieceNormalizer, texts: list[bytes]) -> list[int]: ...

@@ -88,9 +88,9 @@ cdef class SentencePieceTokenizer(Model):
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
         return self.model.encode(s, p, n)
 
-    def encoded(self, SentencePieceNormalizer normalizer not None, list texts not None, int tracing=0, bint keep=True):
-        """The tokens of well-formed texts, one call after the other: ids, or with `tracing` (id, byte_start, byte_end)
-        of each, the places in the text. Where they are not kept their number.
+    def encoded(self, SentencePieceNormalizer normalizer not None, list texts not None, int tracing=0):
+        """The tokens of well-formed texts, as UTF-8, one call after the other: (id, byte_start, byte_end) of each, with
+        places in the text as it came; without tracing (id, 0, 0).
 
         Raises:
             NormalizedTooLongError, MemoryError
@@ -98,22 +98,37 @@ cdef class SentencePieceTokenizer(Model):
         cdef Scratch* s = new_scratch()
         cdef list found = []
         cdef size_t i
+        cdef uint32_t* starts
+        cdef uint32_t* ends
         if s == NULL:
             raise MemoryError
         try:
-            s.keep = keep
+            s.keep = True
             s.tracing = tracing
             for utf8 in texts:
                 s.n_ids = 0
                 self.encode_text(normalizer, s, utf8)
-                if not keep:
-                    found.append(s.n_ids)
-                elif not tracing:
-                    found.append([s.ids[i] for i in range(s.n_ids)])
+                starts = <uint32_t*>s.starts.p
+                ends = <uint32_t*>s.ends.p
+                if tracing:
+                    found.append([(s.ids[i], starts[i], ends[i]) for i in range(s.n_ids)])
                 else:
-                    found.append([
-                        (s.ids[i], (<uint32_t*>s.starts.p)[i], (<uint32_t*>s.ends.p)[i]) for i in range(s.n_ids)
-                    ])
+                    found.append([(s.ids[i], 0, 0) for i in range(s.n_ids)])
+            return found
+        finally:
+            free_scratch(s)
+
+    def counted(self, SentencePieceNormalizer normalizer not None, list texts not None):
+        """How many tokens each of the texts has, without keeping them. Raises as `encoded`."""
+        cdef Scratch* s = new_scratch()
+        cdef list found = []
+        if s == NULL:
+            raise MemoryError
+        try:
+            for utf8 in texts:
+                s.n_ids = 0
+                self.encode_text(normalizer, s, utf8)
+                found.append(s.n_ids)
             return found
         finally:
             free_scratch(s)
