@@ -1,5 +1,5 @@
 # Pieces of text to ids: the word cache, and what happens on a miss.
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from tokenwire_core.bpe cimport MergeTables
@@ -7,24 +7,38 @@ from tokenwire_core.scratch cimport CACHE_BITS, Scratch, reserve_tokens
 from tokenwire_core.vocab cimport (
     COUNT_SHIFT,
     ID_MASK,
+    TW_K1,
+    TW_K2,
     TW_LIKELY,
     WORD_BYTES,
     WORD_IDS,
     VocabTables,
     WordSlot,
+    tw_first_bytes,
+    tw_fold,
+    tw_load64,
     tw_prefetch,
     word_hash,
     word_key,
 )
 
-# Write the ids of a word, of which the cache knows nothing, to `out`, which has room for n and for WORD_IDS. Where
+cdef enum:
+    LONG_BYTES = 31          # longest word that the cache takes
+    LONG_IDS = 8             # most ids of a word of more than WORD_BYTES
+
+# Write the ids of a word, of which the cache knows nothing, to `out`, which has room for n and for LONG_IDS. Where
 # n <= WORD_BYTES, its key and hash are those at j in s. Returns how many ids there are, -1 when memory ran out.
 ctypedef Py_ssize_t (*WordEncoder)(
     const void* model, Scratch* s, const uint8_t* p, size_t n, size_t j, uint32_t* out
 ) noexcept nogil
 
+# The two slots of a word's set.
+cdef inline WordSlot* set_of(const Scratch* s, size_t j) noexcept nogil:
+    return &s.cache[(s.hash[j] >> (64 - CACHE_BITS)) << 1]
+
 # Make ids the newest entry of a set: the older of its two slots goes.
-cdef inline void enter(WordSlot* slot, const Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
+cdef inline void enter(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
+    cdef WordSlot* slot = set_of(s, j)
     cdef size_t i
     slot[1] = slot[0]
     slot.key_lo = s.key_lo[j]
@@ -33,6 +47,38 @@ cdef inline void enter(WordSlot* slot, const Scratch* s, size_t j, const uint32_
     for i in range(1, n):
         slot.ids[i] = ids[i]
 
+# A longer word takes a whole set: four numbers are its key, with the length where a short key has it, and four its ids.
+# No short key is like either half: the one has a greater length, and of the other the top byte is 0, as ids are small.
+cdef inline void long_key(const uint8_t* p, size_t n, uint64_t* key) noexcept nogil:
+    key[0] = tw_load64(p)
+    key[1] = tw_first_bytes(p + 8, 7) | <uint64_t>n << 56
+    key[2] = tw_first_bytes(p + WORD_BYTES, <unsigned>min(n - WORD_BYTES, <size_t>8))
+    key[3] = tw_first_bytes(p + WORD_BYTES + 8, <unsigned>(n - WORD_BYTES - 8)) if n > WORD_BYTES + 8 else 0
+
+cdef inline uint64_t long_key_hash(const uint64_t* key) noexcept nogil:
+    return tw_fold(key[0] ^ TW_K1, key[1] ^ TW_K2) + tw_fold(key[2] ^ TW_K2, key[3] ^ TW_K1) * TW_K2
+
+cdef inline Py_ssize_t encode_long_word(
+    WordEncoder encode_word, const void* model, Scratch* s, const uint8_t* p, size_t n, size_t j, uint32_t* out
+) noexcept nogil:
+    cdef uint64_t* line = <uint64_t*>set_of(s, j)
+    cdef uint64_t key[4]
+    cdef Py_ssize_t n_ids
+    long_key(p, n, key)
+    if line[0] == key[0] and line[1] == key[1] and line[2] == key[2] and line[3] == key[3]:
+        memcpy(out, line + 4, LONG_IDS * sizeof(uint32_t))
+        n_ids = out[0] >> COUNT_SHIFT
+        out[0] &= ID_MASK
+        return n_ids
+    n_ids = encode_word(model, s, p, n, j, out)
+    if 0 < n_ids <= LONG_IDS:
+        memcpy(line, key, sizeof(key))
+        memcpy(line + 4, out, n_ids * sizeof(uint32_t))
+        (<uint32_t*>(line + 4))[0] |= <uint32_t>n_ids << COUNT_SHIFT
+        if n_ids <= 3:
+            (<uint32_t*>(line + 4))[3] = 0
+    return n_ids
+
 # Encode k words of text that follow each other: the first begins at `start`, they end at s.chunk_ends[:k]. Ids are
 # kept if s.keep, or only counted; their places are not. False when memory ran out.
 cdef inline bint encode_words(
@@ -40,6 +86,7 @@ cdef inline bint encode_words(
 ) noexcept nogil:
     cdef size_t j, n, at = start
     cdef Py_ssize_t n_ids
+    cdef uint64_t key[4]
     cdef WordSlot* slot
     cdef uint32_t* out
     for j in range(k):
@@ -47,17 +94,21 @@ cdef inline bint encode_words(
         if TW_LIKELY(n <= WORD_BYTES):
             word_key(text + at, n, &s.key_lo[j], &s.key_hi[j])
             s.hash[j] = word_hash(s.key_lo[j], s.key_hi[j])
-            tw_prefetch(&s.cache[(s.hash[j] >> (64 - CACHE_BITS)) << 1])
+            tw_prefetch(set_of(s, j))
+        elif n <= LONG_BYTES:
+            long_key(text + at, n, key)
+            s.hash[j] = long_key_hash(key)
+            tw_prefetch(set_of(s, j))
         at = s.chunk_ends[j]
-    # At most one id a byte, and WORD_IDS are stored at once. Counting writes every word to the same place.
-    if not reserve_tokens(s, (s.n_ids if s.keep else 0) + at - start + WORD_IDS):
+    # At most one id a byte, and LONG_IDS are stored at once. Counting writes every word to the same place.
+    if not reserve_tokens(s, (s.n_ids if s.keep else 0) + at - start + LONG_IDS):
         return False
     out = s.ids + s.n_ids if s.keep else s.ids
     at = start
     for j in range(k):
         n = s.chunk_ends[j] - at
         if TW_LIKELY(n <= WORD_BYTES):
-            slot = &s.cache[(s.hash[j] >> (64 - CACHE_BITS)) << 1]
+            slot = set_of(s, j)
             if slot.key_lo != s.key_lo[j] or slot.key_hi != s.key_hi[j]:
                 slot += 1
             if TW_LIKELY(slot.key_lo == s.key_lo[j] and slot.key_hi == s.key_hi[j]):
@@ -67,7 +118,9 @@ cdef inline bint encode_words(
             else:
                 n_ids = encode_word(model, s, text + at, n, j, out)
                 if 0 < n_ids <= WORD_IDS:
-                    enter(&s.cache[(s.hash[j] >> (64 - CACHE_BITS)) << 1], s, j, out, n_ids)
+                    enter(s, j, out, n_ids)
+        elif n <= LONG_BYTES:
+            n_ids = encode_long_word(encode_word, model, s, text + at, n, j, out)
         else:
             n_ids = encode_word(model, s, text + at, n, j, out)
         if n_ids < 0:

@@ -6,6 +6,9 @@ sets, so that the misses of the memory overlap; the other probes (two slots to a
 stores the slot's four ids at once and advances by its count. A miss asks the vocabulary for the whole piece (which
 wins before any merge, as in tiktoken), then merges, and what has at most four ids is entered into the cache.
 
+Words of 16 to 31 bytes, of which Russian, Hindi or Thai are full, take a whole set, with a key of 32 bytes and up to
+eight ids.
+
 The cache belongs to one running call at a time and is bounded: 1 MiB a scratch. Cost on repeated English: about
 20 ns a piece beyond splitting; a miss adds one look-up in the vocabulary, or one merge.
 """

@@ -46,9 +46,9 @@ def models(draw: st.DrawFn) -> BytePairModel:
         st.sampled_from([("", ""), ("", ""), ("", ""), ("##", ""), ("", "</w>"), ("é", "a")])
     )
     tokens = ["<unk>", *draw(byte_tokens)]
-    for char in draw(st.sets(st.sampled_from(KNOWN), min_size=1)):
+    for char in sorted(draw(st.sets(st.sampled_from(KNOWN), min_size=1))):
         forms = [prefix * inside + char + suffix * last for inside in (0, 1) for last in (0, 1)]
-        tokens += draw(st.sets(st.sampled_from(forms), min_size=1))
+        tokens += sorted(draw(st.sets(st.sampled_from(forms), min_size=1)))
     unk = draw(st.sampled_from([None, "<unk>", "<unk>", tokens[-1]]))
     parts = draw(st.sampled_from([tokens, [token for token in tokens if not token.startswith("<")]]))
     parts = list(parts) + draw(st.lists(st.text(st.sampled_from(KNOWN), min_size=2, max_size=4), max_size=4))
@@ -110,6 +110,20 @@ def test_long_texts() -> None:
     rng = random.Random(4)
     for alphabet in ("ab▁", "ab▁é?😀", "▁", "ab", "?", "ab▁" + "é" * 9):
         text = "".join(rng.choice(alphabet) for _ in range(3000))
+        assert_tokens(ours, text, by_the_twin(model, text))
+
+
+def test_words_that_come_again() -> None:
+    """A word that was encoded before has the same tokens as the first time, whatever its length and theirs."""
+    pairs = [left + right for left in "ab▁" for right in "ab"]
+    vocab = {spelling: id for id, spelling in enumerate(["<unk>", *"ab▁", *pairs, "abab", "aaaa", "▁abb"])}
+    merges = (*map(tuple, pairs), ("ab", "ab"), ("aa", "aa"), ("▁a", "bb"))
+    model = BytePairModel(vocab, merges, unk="<unk>", fuse_unk=True)  # type: ignore[arg-type]
+    ours = CharBpe(model)
+    rng = random.Random(8)
+    words = ["▁" + "".join(rng.choices("aab", k=n)) for n in range(45) for _ in range(9)]
+    for few in (words[:60], words[60:200], words):
+        text = "".join(rng.choice(few) for _ in range(2000))
         assert_tokens(ours, text, by_the_twin(model, text))
 
 
