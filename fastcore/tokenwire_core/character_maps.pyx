@@ -81,7 +81,7 @@ cdef class TraitNormalizer(Normalizer):
             traits = traits_of(c) & changed
             if traits and c != 0x20:
                 if traits & rule.removed:
-                    fits = replace(r, i, after, NULL, 0)
+                    fits = replace(r, i, after, b"", 0)
                 elif traits & rule.to_blank:
                     fits = put_blank(r, i, after)
                 else:

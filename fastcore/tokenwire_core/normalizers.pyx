@@ -123,9 +123,9 @@ cdef class StripNormalizer(Normalizer):
                 break
             end = before
         if start:
-            replace(r, 0, start, NULL, 0)
+            replace(r, 0, start, b"", 0)
         if end < r.old.n:
-            replace(r, end, r.old.n, NULL, 0)
+            replace(r, end, r.old.n, b"", 0)
         return DONE
 
 

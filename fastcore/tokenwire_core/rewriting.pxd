@@ -5,6 +5,9 @@ from tokenwire_core.aligned cimport Aligned
 from tokenwire_core.scratch cimport Scratch
 from tokenwire_core.vocab cimport tw_load64
 
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+
 # One text being rewritten from left to right. What a stage does not replace stays as it is, and where it replaces
 # nothing, nothing is written.
 cdef struct Rewrite:
@@ -65,25 +68,24 @@ cdef inline size_t char_before(const uint8_t* p, size_t i) noexcept nogil:
     return i
 
 cdef inline size_t after_ascii(const uint8_t* p, size_t n, size_t i) noexcept nogil:
-    """The first byte from p[i] on that is not ASCII, or n."""
-    while i + 8 <= n and not tw_load64(p + i) & <uint64_t>0x8080808080808080:
+    """The first byte from p[i] on that is not ASCII, or n. There is padding behind p[n]."""
+    cdef uint64_t high
+    while i < n:
+        high = tw_load64(p + i) & <uint64_t>0x8080808080808080
+        if high:
+            return min(i + (__builtin_ctzll(high) >> 3), n)
         i += 8
-    while i < n and p[i] < 0x80:
-        i += 1
-    return i
+    return n
 
 cdef inline size_t after_printable(const uint8_t* p, size_t n, size_t i) noexcept nogil:
-    """The first byte from p[i] on that is not U+0020 to U+007E, or n."""
+    """The first byte from p[i] on that is not U+0020 to U+007E, or n. There is padding behind p[n]."""
     cdef uint64_t x
-    while i + 8 <= n:
+    while i < n:
         x = tw_load64(p + i)
-        # The top bit of a byte is set where it is above U+007E, or below U+0020; or where one before it in p was.
-        if (
-            (x | (x + <uint64_t>0x0101010101010101) | (x - <uint64_t>0x2020202020202020))
-            & <uint64_t>0x8080808080808080
-        ):
-            break
+        # The top bit of a byte is set where it is above U+007E, or below U+0020, or where one before it in p was.
+        x |= (x + <uint64_t>0x0101010101010101) | (x - <uint64_t>0x2020202020202020)
+        x &= <uint64_t>0x8080808080808080
+        if x:
+            return min(i + (__builtin_ctzll(x) >> 3), n)
         i += 8
-    while i < n and 0x20 <= p[i] < 0x7F:
-        i += 1
-    return i
+    return n

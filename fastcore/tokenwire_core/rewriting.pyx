@@ -6,8 +6,21 @@ which is normalized already costs a look at each byte; from there on, what lies 
 Cost: linear, and where places are traced a binary search for each change.
 """
 
-from tokenwire_core.aligned cimport begin, finish, place_of, put_at, put_for, put_like, put_same
+from libc.string cimport memcpy
+
+from tokenwire_core.aligned cimport (
+    TRACE_NOTHING,
+    begin,
+    finish,
+    place_of,
+    put_at,
+    put_for,
+    put_like,
+    put_same,
+    reserve_text,
+)
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY
+from tokenwire_core.split cimport TEXT_PADDING
 
 
 cdef class Normalizer:
@@ -27,10 +40,24 @@ cdef void keep_to(Rewrite* r, size_t at) noexcept nogil:
 
 
 cdef bint replace(Rewrite* r, size_t start, size_t end, const uint8_t* p, size_t n) noexcept nogil:
-    keep_to(r, start)
-    put_for(r.out, p, n, r.old, start, end)
+    if r.old.tracing == TRACE_NOTHING and r.has_changed:
+        replace_text(r, start, p, n)
+    else:
+        keep_to(r, start)
+        put_for(r.out, p, n, r.old, start, end)
     r.kept = end
     return r.out.n <= r.max_bytes
+
+
+cdef inline void replace_text(Rewrite* r, size_t start, const uint8_t* p, size_t n) noexcept nogil:
+    """What is kept up to `start`, and n bytes; no places."""
+    cdef Aligned* out = r.out
+    cdef size_t n_kept = start - r.kept, n_new = n_kept + n
+    if out.capacity < out.n + n_new + TEXT_PADDING and not reserve_text(out, n_new):
+        return
+    memcpy(out.text + out.n, r.old.text + r.kept, n_kept)
+    memcpy(out.text + out.n + n_kept, p, n)
+    out.n += n_new
 
 
 cdef void replace_alike(Rewrite* r, size_t start, const uint8_t* p, size_t n) noexcept nogil:

@@ -184,6 +184,7 @@ class Forms:
             c_array("tw_decomposed_block", [different.index(block) for block in blocks]),
             c_array("tw_decomposed", array("H", b"".join(different)), "uint16_t"),
             c_array("tw_decomposed_at", at, "uint16_t"),
+            f"#define TW_MAX_PARTS {max(map(len, found))}\n",
             c_array("tw_parts", parts, "uint32_t"),
         ]
 

@@ -7,8 +7,10 @@ import itertools
 import random
 import unicodedata
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
+import tokenwire_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenwire_core import pipeline
@@ -17,6 +19,7 @@ from tokenwire_core.normalizers import NormalizerChain, normalize
 from tokenwire_core.pipeline import Normalizer, Regex
 from tokenwire_core.reference_aligned import AlignedText
 from tokenwire_core.reference_normalize import normalize as normalize_slowly
+from tools.make_normalizer_tables import header
 
 from tests.core import model_files
 from tests.core.charsmaps import charsmap
@@ -271,3 +274,10 @@ def test_a_pattern_that_backtracks_is_stopped() -> None:
     stage = pipeline.Replace(Regex(r"(a|aa)+(?<!a)"), "")
     with pytest.raises(PatternTooSlowError):
         normalize([stage], "a" * 5000, timeout_s=0.05)
+
+
+@pytest.mark.long
+def test_the_committed_tables_are_what_the_tool_makes() -> None:
+    """The header for C says what the twin's tables say."""
+    committed = Path(tokenwire_core.__file__).parent / "normalizer_tables.h"
+    assert committed.read_text(encoding="utf-8") == header()

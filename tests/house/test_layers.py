@@ -62,7 +62,7 @@ LAYERS = {
         {"sentencepiece_output"},
         {"sentencepiece_bpe", "sentencepiece_unigram"},
         {"sentencepiece_models"},
-        {"pattern_matches", "rewriting"},
+        {"normal_parts", "pattern_matches", "rewriting"},
         {"character_maps", "normal_forms", "precompiled", "replace_decoder", "replacing", "split_stages"},
         {"normalizers"},
         {"formats"},
