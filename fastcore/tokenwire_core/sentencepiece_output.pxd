@@ -60,7 +60,7 @@ cdef inline bint may_remember(const Output* o, size_t n) noexcept nogil:
 # Give it to the cache if so.
 cdef inline void remember(Output* o, size_t n) noexcept nogil:
     if may_remember(o, n):
-        enter(set_of(o.s), o.s, 0, o.first, o.next - o.first)
+        enter(o.s, 0, o.first, o.next - o.first)
 
 # Put the piece `id` for p[start:end].
 cdef inline void put_piece(Output* o, size_t start, size_t end, uint32_t id) noexcept nogil:

@@ -48,4 +48,4 @@ cdef inline bint recall(Scratch* s, const uint8_t* p, size_t n, uint32_t* ids) n
 cdef inline void append(Scratch* s, size_t n, const uint32_t* ids, size_t n_ids) noexcept nogil:
     s.n_ids += n_ids
     if n <= WORD_BYTES and n_ids <= WORD_IDS and not s.tracing:
-        enter(set_of(s), s, 0, ids, n_ids)
+        enter(s, 0, ids, n_ids)
