@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -27,6 +28,8 @@ class Setting(NamedTuple):
 
 
 class Stage(Protocol):
+    """What texts run through: all that `push` gives and then `flush` is what the stage makes of all texts."""
+
     def push(self, texts: Texts) -> Texts: ...
 
     def flush(self) -> Texts: ...
@@ -43,6 +46,8 @@ class Passing:
 
 
 class OneByOne(Passing):
+    """Each token by itself."""
+
     def __init__(self, each: Each) -> None:
         self._each = each
         self._is_first = True
@@ -60,17 +65,17 @@ class Gather:
 
     def __init__(self, setting: Setting) -> None:
         self._max_held_bytes = setting.max_held_bytes
-        self._fragments: Texts = []
+        self._text = io.StringIO()
         self._n_bytes = 0
 
     def push(self, texts: Texts) -> Texts:
         self._n_bytes += sum(len(text.encode(errors="surrogatepass")) for text in texts)
         check_held(self._n_bytes, self._max_held_bytes)
-        self._fragments += texts
+        self._text.writelines(texts)
         return []
 
     def flush(self) -> Texts:
-        return ["".join(self._fragments)]
+        return [self._text.getvalue()]
 
 
 def check_held(n_bytes: int, limit: int | None) -> None:

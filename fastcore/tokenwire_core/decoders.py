@@ -6,7 +6,7 @@ A `TokenDecoder` has tables, which is how tokenizers that people use decode. Wha
 and BPEDecoder, or the usual ones in an unusual order) is a `ChainDecoder`, which has the same methods: its tokens run
 through the stages one after the other.
 
-Cost: 0.5 microseconds a token to make; to decode see `token_decoder` and `decoder_stages`.
+Cost: 1 microsecond a token to make; to decode see `token_decoder` and `decoder_stages`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def pipeline_decoder(
 
     Args:
         contents: the text that each id is decoded as: its spelling, of an added token the one that is looked for.
-        special_ids: those that `skip_special` leaves out.
+        special_ids: those that `skip_special` leaves out. In the library they are known by their text: what is decoded
+            as the spelling of a special token is one.
 
     Raises:
         ArtifactError: UNSUPPORTED_STAGE, UNSUPPORTED_PATTERN: the decoder makes texts too long, or takes too long.

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenwire_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 from tokenwire_core import decoders, pipeline, replace_decoder
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.decoder_stages import Chain
@@ -28,7 +30,7 @@ from tokenwire_core.sentencepiece_spec import NormalizerRules, Piece, PieceType,
 from tokenwire_core.token_decoder import MAX_HELD_BYTES, TokenDecoder
 
 from tests.core.charsmaps import charsmap
-from tests.core.model_files import TRAINED, trained
+from tests.core.hf_documents import WORDLEVEL, added, document
 
 BYTES = ["<0xE4>", "<0xBD>", "<0xa0>", "<0x41>", "<0xFF>", "<0xF0>", "<0x9F>", "<0x20>", "<0x+1>", "<0xG0>"]
 TEXTS = [
@@ -169,7 +171,11 @@ def common_prefix(texts: Iterator[str]) -> str:
     return os.path.commonprefix(list(texts))  # noqa: RUF071 - of characters, as is wanted
 
 
-@pytest.mark.parametrize("name", (USUAL | UNUSUAL).keys() - {"a regular expression on all"})
+HOLD_MORE = {"a regular expression on all", "byte level, stripped"}
+"""Chains of which a stage waits for the end, or knows nothing of what the one before it holds back."""
+
+
+@pytest.mark.parametrize("name", USUAL | UNUSUAL)
 @given(ids=lists_of_ids)
 @settings(max_examples=30)
 def test_a_push_gives_all_that_is_certain(name: str, ids: list[int]) -> None:
@@ -180,7 +186,9 @@ def test_a_push_gives_all_that_is_certain(name: str, ids: list[int]) -> None:
     for n, id in enumerate(ids, 1):
         out += stream.push([id])
         follow = [[], *([id] for id in IDS), [1, 2], [2, 2], [6, 2, 2], [CONTINUATION] * 2]
-        assert out == common_prefix(decoder.decode(ids[:n] + more) for more in follow)
+        certain = common_prefix(decoder.decode(ids[:n] + more) for more in follow)
+        assert certain.startswith(out)
+        assert out == certain or name in HOLD_MORE
 
 
 def test_llama_in_steps() -> None:
@@ -214,7 +222,7 @@ def test_bytes_are_kept_as_they_are(ids: list[int], skip_special: bool) -> None:
 
 
 @given(chains, lists_of_ids)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_bytes_without_byte_tokens_are_the_text(chain: list[pipeline.Decoder], ids: list[int]) -> None:
     """Where no stage makes bytes of tokens, the bytes are the UTF-8 of the text."""
     makes_bytes = (pipeline.ByteLevelDecoder, pipeline.ByteFallbackDecoder)
@@ -305,7 +313,7 @@ def test_any_model_decodes_as_the_twin(model: SentencePieceModel, drawn: st.Data
 
 
 @given(models(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_push_gives_all_that_is_certain_of_a_model(model: SentencePieceModel, drawn: st.DataObject) -> None:
     """Never more, and without a charsmap never less, than whatever may follow has in common."""
     decoder = sentencepiece_decoder(model)
@@ -320,19 +328,6 @@ def test_a_push_gives_all_that_is_certain_of_a_model(model: SentencePieceModel, 
         assert certain.startswith(out)
         if not model.denormalizer:
             assert out == certain
-
-
-@pytest.mark.parametrize("name", TRAINED)
-@given(drawn=st.data())
-@settings(max_examples=4)
-def test_trained_models_decode_as_the_twin(name: str, drawn: st.DataObject) -> None:
-    """Of real pieces any sequence."""
-    model = read_sentencepiece_model(trained(name))
-    model = getattr(model, "sentencepiece", model)
-    ids = drawn.draw(st.lists(st.integers(0, len(model.pieces) - 1), max_size=40))
-    expected = ReferenceSentencePiece(model).decode(ids)
-    assert sentencepiece_decoder(model).decode(ids) == expected
-    assert streamed(sentencepiece_decoder(model), ids, drawn.draw(sizes)) == expected
 
 
 def small_model(**settings: Any) -> SentencePieceModel:
@@ -359,6 +354,7 @@ def test_bytes_of_sentencepiece_are_single() -> None:
 
 @pytest.mark.parametrize("removes", [False, True])
 @given(ids=st.lists(st.sampled_from([*range(BYTE), BYTE + 32, BYTE + 0xE4]), max_size=8))
+@settings(max_examples=40)
 def test_blanks_at_the_begin(removes: bool, ids: list[int]) -> None:
     """Which are dropped is the twin's word; with an unknown piece that is nothing, too."""
     for surface in ("", " ⁇ "):
@@ -494,6 +490,25 @@ def test_special_tokens_are_left_out_before_anything_else() -> None:
     assert decoder.decode(ids, skip_special=True) == streamed(decoder, ids, skip_special=True) == "你"
 
 
+def test_special_tokens_are_known_by_their_text() -> None:
+    """As in the library: one that is decoded in another spelling is none, unless that is one's spelling, too."""
+    content = document(
+        model=WORDLEVEL,
+        normalizer={"type": "Lowercase"},
+        added_tokens=[
+            added("<A>", 2, normalized=True, special=True),
+            added("<B>", 3, normalized=True, special=True),
+            added("<b>", 4, normalized=False, special=True),
+        ],
+        decoder={"type": "Fuse"},
+    )
+    encoder = tokenwire_core.load(json.dumps(content).encode(), "hf_json")
+    theirs = Tokenizer.from_str(json.dumps(content))
+    ids = [0, 1, 2, 3, 4, 0]
+    assert encoder.decode(ids, skip_special=True) == theirs.decode(ids, skip_special_tokens=True) == "ua<a>u"
+    assert encoder.decode(ids) == theirs.decode(ids, skip_special_tokens=False) == "ua<a><b><b>u"
+
+
 # Published artifacts.
 
 GOLDEN = (
@@ -507,12 +522,11 @@ GOLDEN = (
 def published(folder: Path, name: str) -> IdDecoder:
     path = folder / "artifacts" / f"{name}.tokenizer.json.xz"
     if path.exists():
-        content = read_hf_json(lzma.decompress(path.read_bytes()))
-        return decoder_of(getattr(content, "pipeline", content))
+        return decoder_of(read_hf_json(lzma.decompress(path.read_bytes())))
     model = read_sentencepiece_model(
         lzma.decompress((folder / "artifacts" / f"{name}.model.xz").read_bytes())
     )
-    return sentencepiece_decoder(getattr(model, "sentencepiece", model))
+    return sentencepiece_decoder(model)
 
 
 @pytest.mark.parametrize("name", GOLDEN)
