@@ -10,6 +10,8 @@ cdef enum:
     N_BLOCKS = 0x1100        # of 256 code points
     INSIDE = 1               # forms of a character: behind others, so with the prefix
     LAST = 2                 # with the suffix
+    BLANK = 0x2581           # ▁
+    N_COMMON = 129           # ASCII and BLANK
 
 # The id of each character in one form, or TW_NO_ID.
 cdef struct Characters:
@@ -34,7 +36,7 @@ cdef struct CharTables:
     bint splits              # anywhere at all
     bint splits_at_unknown   # between a character that has a token and one that has none
     bint splits_unknown      # between two that have none
-    uint64_t ascii_joins[128][2]     # the bit of each two that must stay together
+    uint64_t common_joins[N_COMMON][3]   # the bit of each two common characters that must stay together
     uint64_t* joins          # the same for any two, by a hash: a few that need not stay together have a bit too
     unsigned joins_shift
 

@@ -7,7 +7,7 @@ all. Neighbours are then merged as listed. Prefix and suffix are part of how a c
 has x before y in it, nothing ever merges across a place between x and y, so both sides are encoded alone with the same
 result. Which pairs these are is found out at construction: between `e` and `▁`, and between most pairs of Chinese
 characters. What is between two such places is a word, and goes through the word cache (`pieces`). Pairs that stay
-together are a bit map of ASCII, and for the rest a set with one hash (a Bloom filter): a few pairs are taken
+together are a bit map of ASCII and `▁`, and for the rest a set with one hash (a Bloom filter): a few pairs are taken
 to be in it that are not, which costs a cut but never changes a token.
 
 At characters that have no token it depends. If their symbols merge with nothing, a cut beside them is safe, unless
@@ -41,10 +41,14 @@ from tokenwire_core.bpe cimport (
     reserve_symbols,
 )
 from tokenwire_core.pieces cimport encode_words
-from tokenwire_core.scratch cimport DONE, NO_MEMORY, append_token
+from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, append_token
 from tokenwire_core.split cimport PIECES_PER_CHUNK
 from tokenwire_core.unicode_class cimport code_point_at
 from tokenwire_core.vocab cimport TW_K1, TW_NO_ID, WORD_BYTES, find_long, find_word, word_hash, word_key
+
+cdef enum:
+    MANY_SYMBOLS = 1 << 20   # from here on a piece has at most MOST_GROWTH symbols a byte
+    MOST_GROWTH = 16
 
 
 # Symbols.
@@ -79,16 +83,21 @@ cdef inline size_t put_bytes(
 
 
 cdef Py_ssize_t symbols_of(const CharTables* t, MergeScratch* scratch, const uint8_t* p, size_t n) noexcept nogil:
-    """Put the symbols of a piece into scratch. Returns how many there are, -1 when memory ran out."""
+    """Put the symbols of a piece into scratch. Returns how many there are, or a Status below 0, as -NO_MEMORY.
+
+    A prefix or suffix whose bytes have tokens can make a hundred symbols of a byte, which must end somewhere.
+    """
     cdef size_t at = 0, end, k = 0, n_unknown = 0, n_prefix, n_suffix
     cdef size_t most = t.n_prefix + t.n_suffix + 5       # at once: an unknown token, and all bytes of a character
     cdef uint32_t c, id
     cdef unsigned form
     if not reserve_symbols(scratch, n + most):
-        return -1
+        return -NO_MEMORY
     while at < n:
         if k + most > scratch.symbols_capacity and not reserve_symbols(scratch, 2 * scratch.symbols_capacity):
-            return -1
+            return -NO_MEMORY
+        if k > MANY_SYMBOLS and k > MOST_GROWTH * n:
+            return -GREW_TOO_LONG
         c = code_point_at(p, at, &end)
         form = (INSIDE if at else 0) | (LAST if end == n else 0)
         n_prefix = t.n_prefix if form & INSIDE else 0
@@ -167,7 +176,7 @@ cdef int append_word(const CharTables* t, Scratch* s, const uint8_t* p, size_t n
     cdef const Symbol* symbol
     cdef uint32_t at = 0
     if n_symbols < 0:
-        return NO_MEMORY
+        return <int>-n_symbols
     if n_symbols:
         merge_symbols(t.merges, &s.merge, n_symbols)
     while at < <size_t>n_symbols:
@@ -180,6 +189,11 @@ cdef int append_word(const CharTables* t, Scratch* s, const uint8_t* p, size_t n
 
 
 # Cuts.
+
+
+cdef inline uint32_t common(uint32_t c) noexcept nogil:
+    """The number of a common character, ASCII and the blank of such models; N_COMMON for others."""
+    return c if c < 0x80 else 0x80 if c == BLANK else N_COMMON
 
 
 cdef inline uint64_t join_hash(uint32_t x, uint32_t y, unsigned shift) noexcept nogil:
@@ -203,11 +217,13 @@ cdef size_t cut_words(
     """The ends of the next words of p[:n], which begin at `position`; it moves to the end of the last."""
     cdef size_t at = position[0], after, k = 0
     cdef uint32_t x = code_point_at(p, at, &at), y
+    cdef uint32_t common_x = common(x), common_y
     cdef bint joins
     while at < n:
         y = code_point_at(p, at, &after)
-        if (x | y) < 0x80:
-            joins = t.ascii_joins[x][y >> 6] >> (y & 63) & 1
+        common_y = common(y)
+        if common_x < N_COMMON and common_y < N_COMMON:
+            joins = t.common_joins[common_x][common_y >> 6] >> (common_y & 63) & 1
         else:
             joins = stay_together(t, x, y)
         if not joins:
@@ -217,6 +233,7 @@ cdef size_t cut_words(
                 position[0] = at
                 return k
         x = y
+        common_x = common_y
         at = after
     ends[k] = <uint32_t>n
     position[0] = n
@@ -410,10 +427,10 @@ cdef class CharBpe(Model):
         all_bytes = t.byte_fallback and are_tokens(t, bytes_, 256)
         t.splits_at_unknown = all_bytes or t.unk != TW_NO_ID
         t.splits_unknown = all_bytes or (not t.byte_fallback and t.unk != TW_NO_ID and not t.fuse_unk)
-        for x in range(128):
-            for y in range(128):
+        for x in (*range(128), BLANK):
+            for y in (*range(128), BLANK):
                 if stay_together(t, x, y):
-                    t.ascii_joins[x][y >> 6] |= <uint64_t>1 << (y & 63)
+                    t.common_joins[common(x)][common(y) >> 6] |= <uint64_t>1 << (common(y) & 63)
         return 0
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
@@ -421,6 +438,7 @@ cdef class CharBpe(Model):
         cdef size_t at = 0, start, place = 0, k, j
         cdef uint64_t lo, hi
         cdef uint32_t id
+        cdef int status
         if t.pieces != NULL:
             if n <= WORD_BYTES:
                 word_key(p, n, &lo, &hi)
@@ -443,7 +461,8 @@ cdef class CharBpe(Model):
                     return NO_MEMORY
                 continue
             for j in range(k):
-                if append_word(t, s, p + start, s.chunk_ends[j] - start, &place) != DONE:
-                    return NO_MEMORY
+                status = append_word(t, s, p + start, s.chunk_ends[j] - start, &place)
+                if status != DONE:
+                    return status
                 start = s.chunk_ends[j]
         return DONE

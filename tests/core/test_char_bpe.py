@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenwire_core.char_bpe import CharBpe
+from tokenwire_core.errors import TokenizerError
 from tokenwire_core.formats.hf_json import read_hf_json
 from tokenwire_core.pipeline import BytePairModel
 from tokenwire_core.reference_models import tokenizer_of
@@ -125,6 +126,15 @@ def test_words_that_come_again() -> None:
     for few in (words[:60], words[60:200], words):
         text = "".join(rng.choice(few) for _ in range(2000))
         assert_tokens(ours, text, by_the_twin(model, text))
+
+
+def test_a_prefix_that_grows_without_bound() -> None:
+    """A prefix whose bytes have tokens is as the twin has it up to a million symbols, and refused where it goes on."""
+    model = BytePairModel({"<unk>": 0, "<0x61>": 1}, (), unk="<unk>", byte_fallback=True, prefix="a" * 99)
+    ours = CharBpe(model)
+    assert_tokens(ours, "a" * 50, by_the_twin(model, "a" * 50))
+    with pytest.raises(TokenizerError):
+        ours.tokens("a" * 12_000)
 
 
 def test_entries_that_no_merges_lead_to() -> None:
