@@ -23,9 +23,17 @@ cdef inline bint step(const Node* nodes, Node* node, uint8_t byte) noexcept nogi
     node[0] = child[0]
     return True
 
+# The value of the entry that is p[:n], or NO_VALUE.
+cdef inline uint32_t value_of(const Node* nodes, Node root, const uint8_t* p, size_t n) noexcept nogil:
+    cdef size_t i
+    for i in range(n):
+        if not step(nodes, &root, p[i]):
+            return NO_VALUE
+    return root.value
+
 cdef class Trie:
     cdef Node* nodes
     cdef Node root
     cdef readonly size_t n_slots     # of `nodes`: those in use, and a few free ones
-    # The value of the entry that is p[:n], or NO_VALUE.
+    # value_of for this trie.
     cdef uint32_t find(self, const uint8_t* p, size_t n) noexcept nogil

@@ -310,12 +310,7 @@ cdef class Trie:
         free(self.nodes)
 
     cdef uint32_t find(self, const uint8_t* p, size_t n) noexcept nogil:
-        cdef Node node = self.root
-        cdef size_t i
-        for i in range(n):
-            if not step(self.nodes, &node, p[i]):
-                return NO_VALUE
-        return node.value
+        return value_of(self.nodes, self.root, p, n)
 
     def matches(self, bytes text, size_t start=0):
         """(end, value) of all entries that text[start:] begins with, the shortest first."""

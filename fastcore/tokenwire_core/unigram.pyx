@@ -19,14 +19,109 @@ from libc.stdlib cimport free, malloc
 
 from tokenwire_core import reference_models
 
+from tokenwire_core.one_piece cimport encode_piece, put
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, UNKNOWN_TEXT, reserve
-from tokenwire_core.trie cimport NO_VALUE, Node, step
-from tokenwire_core.word_cache cimport append, next_ids, put, recall
+from tokenwire_core.trie cimport NO_VALUE, step, value_of
 
 
 cdef inline size_t character_bytes(uint8_t first) noexcept nogil:
     """The length of the character that begins with the byte `first`."""
     return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
+cdef int find_ways(const UnigramTables* t, Way* ways, const uint8_t* p, size_t n) noexcept nogil:
+    """Fill ways[:n + 1]: the best way to each place."""
+    cdef Node node
+    cdef size_t start = 0, at, next_start
+    cdef double score
+    cdef bint is_entry
+    for at in range(1, n + 1):
+        ways[at].id = NO_VALUE
+    ways[0].score = 0.0
+    while start < n:
+        next_start = start + character_bytes(p[start])
+        is_entry = False
+        node = t.root
+        at = start
+        while at < n and step(t.nodes, &node, p[at]):
+            at += 1
+            if node.value != NO_VALUE:
+                score = t.scores[node.value] + ways[start].score
+                if ways[at].id == NO_VALUE or score > ways[at].score:
+                    ways[at].score = score
+                    ways[at].id = node.value
+                    ways[at].start = <uint32_t>start
+                is_entry |= at == next_start
+        if not is_entry:
+            score = t.unknown_score + ways[start].score
+            if ways[next_start].id == NO_VALUE or score > ways[next_start].score:
+                if t.unk == NO_VALUE:
+                    return UNKNOWN_TEXT
+                ways[next_start].score = score
+                ways[next_start].id = t.unk
+                ways[next_start].start = <uint32_t>start
+        start = next_start
+    return DONE
+
+
+cdef uint32_t turn_around(Way* ways, size_t n) noexcept nogil:
+    """Give each step of the best way to the end the end of the one behind it. Returns the end of the first."""
+    cdef size_t end = n, start
+    cdef uint32_t next_end = 0
+    while end:
+        start = ways[end].start
+        ways[end].start = next_end
+        next_end = <uint32_t>end
+        end = start
+    return next_end
+
+
+cdef bint falls_back(const UnigramTables* t, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether unknown text becomes the tokens of its bytes: if there is one for each."""
+    cdef size_t i
+    if not t.byte_fallback:
+        return False
+    for i in range(n):
+        if t.byte_ids[p[i]] == NO_VALUE:
+            return False
+    return True
+
+
+cdef Py_ssize_t encode_word(
+    const void* tables, Scratch* s, const uint8_t* p, size_t n, size_t j, uint32_t* out
+) noexcept nogil:
+    """As WordEncoder and encode_piece want it, for pieces of any length."""
+    cdef const UnigramTables* t = <const UnigramTables*>tables
+    cdef const uint32_t* first = out
+    cdef Way* ways
+    cdef uint32_t id, next_end
+    cdef size_t start = 0, end, k
+    cdef int status
+    if not reserve(&s.work[0], (n + 1) * sizeof(Way)):
+        return -NO_MEMORY
+    ways = <Way*>s.work[0].p
+    status = find_ways(t, ways, p, n)
+    if status != DONE:
+        return -status
+    next_end = turn_around(ways, n)
+    while start < n:
+        end = next_end
+        id = ways[end].id
+        if id == t.unk:
+            while end < n and ways[ways[end].start].id == id:
+                end = ways[end].start
+            # Together they may be an entry, in a vocabulary where unknown characters score more than one.
+            id = value_of(t.nodes, t.root, p + start, end - start)
+        next_end = ways[end].start
+        if id != NO_VALUE:
+            out = put(s, out, id, start, end)
+        elif falls_back(t, p + start, end - start):
+            for k in range(start, end):
+                out = put(s, out, t.byte_ids[p[k]], start, end)
+        else:
+            out = put(s, out, t.unk, start, end)
+        start = end
+    return out - first
 
 
 cdef class Unigram(Model):
@@ -44,110 +139,22 @@ cdef class Unigram(Model):
         cdef size_t id, byte
         cdef dict ids = {spelling: id for id, (spelling, _) in enumerate(model.pieces)}
         self.trie = Trie({spelling.encode(): id for spelling, id in ids.items() if id not in control_ids})
-        self.scores = <double*>malloc((len(model.pieces) + 1) * sizeof(double))
-        if self.scores == NULL:
+        self.tables.nodes = self.trie.nodes
+        self.tables.root = self.trie.root
+        self.tables.scores = <double*>malloc((len(model.pieces) + 1) * sizeof(double))
+        if self.tables.scores == NULL:
             raise MemoryError
         for id, (_, score) in enumerate(model.pieces):
-            self.scores[id] = score
-        self.unknown_score = min([score for _, score in model.pieces], default=0.0) - reference_models.UNKNOWN_PENALTY
-        self.unk = <uint32_t>NO_VALUE if model.unk_id is None else model.unk_id
-        self.has_fallback = model.byte_fallback
+            self.tables.scores[id] = score
+        lowest = min([score for _, score in model.pieces], default=0.0)
+        self.tables.unknown_score = lowest - reference_models.UNKNOWN_PENALTY
+        self.tables.unk = <uint32_t>NO_VALUE if model.unk_id is None else model.unk_id
+        self.tables.byte_fallback = model.byte_fallback
         for byte in range(256):
-            self.byte_ids[byte] = ids.get(f"<0x{byte:02X}>", <uint32_t>NO_VALUE)
+            self.tables.byte_ids[byte] = ids.get(f"<0x{byte:02X}>", <uint32_t>NO_VALUE)
 
     def __dealloc__(self):
-        free(self.scores)
+        free(self.tables.scores)
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-        cdef Way* ways
-        cdef uint32_t id, next_end = 0
-        cdef size_t start, end, k, n_most = 0
-        cdef int status
-        cdef uint32_t* ids = next_ids(s, 1)
-        cdef uint32_t* out
-        if ids == NULL:
-            return NO_MEMORY
-        if recall(s, p, n, ids):
-            return DONE
-        if not reserve(&s.work[0], (n + 1) * sizeof(Way)):
-            return NO_MEMORY
-        ways = <Way*>s.work[0].p
-        status = self.find_ways(ways, p, n)
-        if status != DONE:
-            return status
-        # Turn the best way around: each step gets the end of the one behind it.
-        end = n
-        while end:
-            start = ways[end].start
-            n_most += end - start if ways[end].id == self.unk else 1
-            ways[end].start = next_end
-            next_end = <uint32_t>end
-            end = start
-        ids = out = next_ids(s, n_most)
-        if ids == NULL:
-            return NO_MEMORY
-        start = 0
-        while start < n:
-            end = next_end
-            id = ways[end].id
-            if id == self.unk:
-                while end < n and ways[ways[end].start].id == id:
-                    end = ways[end].start
-                # Together they may be an entry, in a vocabulary where unknown characters score more than one.
-                id = self.trie.find(p + start, end - start)
-            next_end = ways[end].start
-            if id != NO_VALUE:
-                out = put(s, out, id, start, end)
-            elif self.falls_back(p + start, end - start):
-                for k in range(start, end):
-                    out = put(s, out, self.byte_ids[p[k]], start, end)
-            else:
-                out = put(s, out, self.unk, start, end)
-            start = end
-        append(s, n, ids, out - ids)
-        return DONE
-
-    cdef int find_ways(self, Way* ways, const uint8_t* p, size_t n) noexcept nogil:
-        """Fill ways[:n + 1]: the best way to each place."""
-        cdef const Node* nodes = self.trie.nodes
-        cdef Node node
-        cdef size_t start = 0, at, next_start
-        cdef double score
-        cdef bint is_entry
-        for at in range(1, n + 1):
-            ways[at].id = NO_VALUE
-        ways[0].score = 0.0
-        while start < n:
-            next_start = start + character_bytes(p[start])
-            is_entry = False
-            node = self.trie.root
-            at = start
-            while at < n and step(nodes, &node, p[at]):
-                at += 1
-                if node.value != NO_VALUE:
-                    score = self.scores[node.value] + ways[start].score
-                    if ways[at].id == NO_VALUE or score > ways[at].score:
-                        ways[at].score = score
-                        ways[at].id = node.value
-                        ways[at].start = <uint32_t>start
-                    is_entry |= at == next_start
-            if not is_entry:
-                score = self.unknown_score + ways[start].score
-                if ways[next_start].id == NO_VALUE or score > ways[next_start].score:
-                    if self.unk == NO_VALUE:
-                        return UNKNOWN_TEXT
-                    ways[next_start].score = score
-                    ways[next_start].id = self.unk
-                    ways[next_start].start = <uint32_t>start
-            start = next_start
-        return DONE
-
-    cdef bint falls_back(self, const uint8_t* p, size_t n) noexcept nogil:
-        """Whether unknown text becomes the tokens of its bytes: if there is one for each."""
-        cdef size_t i
-        if not self.has_fallback:
-            return False
-        for i in range(n):
-            if self.byte_ids[p[i]] == NO_VALUE:
-                return False
-        return True
+        return encode_piece(encode_word, &self.tables, s, p, n)

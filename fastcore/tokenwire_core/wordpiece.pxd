@@ -15,19 +15,31 @@ cdef struct Link:
     uint32_t id
     uint32_t before
 
+# Immutable once built.
+cdef struct WordPieceTables:
+    const Node* first_nodes  # of the trie of entries as they are
+    Node first_root
+    const Node* nodes        # of the trie of those that begin with the prefix, without it
+    Node root
+    Failure* failures        # by slot of `nodes`
+    Link* links
+    uint32_t* n_bytes        # of each id's spelling
+    size_t prefix_bytes
+    uint32_t unk
+    size_t max_chars
+
+cdef struct WordLevelTables:
+    const Node* nodes
+    Node root
+    uint32_t unk
+
 cdef class WordPiece(Model):
-    cdef Trie first          # entries as they are
-    cdef Trie inside         # those that begin with the prefix, without it
-    cdef Failure* failures   # by slot of `inside`
-    cdef Link* links
+    cdef WordPieceTables tables
+    cdef Trie first
+    cdef Trie inside
     cdef size_t n_links
     cdef size_t links_capacity
-    cdef uint32_t* n_bytes   # of each id's spelling
-    cdef size_t prefix_bytes
-    cdef uint32_t unk
-    cdef size_t max_chars
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil
-    cdef Py_ssize_t make_up(self, uint32_t* out, const uint8_t* p, size_t n) noexcept nogil
     cdef int prepare_all(self, list entries) except -1
     cdef int prepare(self, uint32_t parent, uint32_t slot, uint8_t byte) noexcept nogil
     cdef int append_link(self, uint32_t* last, uint32_t id) noexcept nogil
@@ -35,6 +47,6 @@ cdef class WordPiece(Model):
     cdef bint make_room(self, size_t n) noexcept nogil
 
 cdef class WordLevel(Model):
+    cdef WordLevelTables tables
     cdef Trie words
-    cdef uint32_t unk
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil

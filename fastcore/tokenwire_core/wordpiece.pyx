@@ -28,10 +28,10 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 
 from tokenwire_core.errors import ArtifactError
 
+from tokenwire_core.one_piece cimport encode_piece, put
 from tokenwire_core.scratch cimport DONE, NO_MEMORY
-from tokenwire_core.trie cimport NO_VALUE, step
+from tokenwire_core.trie cimport NO_VALUE, step, value_of
 from tokenwire_core.utf8 cimport n_codepoints
-from tokenwire_core.word_cache cimport append, next_ids, put, recall
 
 cdef enum:
     ROOT = 0                 # its slot
@@ -48,6 +48,61 @@ cdef inline uint32_t chain_length(const Link* links, uint32_t last) noexcept nog
         n += 1
         last = links[last].before
     return n
+
+
+cdef Py_ssize_t make_up(const WordPieceTables* t, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
+    """Write the ids of the word p[:n], of which there are at most n. Returns how many, or UNKNOWN_WORD."""
+    cdef Node node = t.first_root
+    cdef size_t at = 0, first_end = 0, n_ids = 1, k
+    cdef uint32_t slot = ROOT, below, last
+    while at < n and step(t.first_nodes, &node, p[at]):
+        at += 1
+        if node.value != NO_VALUE:
+            out[0] = node.value
+            first_end = at
+    if first_end == 0:
+        return UNKNOWN_WORD
+    at = first_end
+    node = t.root
+    while at < n or slot != ROOT:
+        if at < n:
+            below = (node.link >> 8) ^ p[at]
+            if step(t.nodes, &node, p[at]):
+                slot = below
+                at += 1
+                continue
+        if t.failures[slot].rest == NO_REST:
+            return UNKNOWN_WORD
+        last = t.failures[slot].last
+        n_ids += chain_length(t.links, last)
+        k = n_ids
+        while last:
+            k -= 1
+            out[k] = t.links[last].id
+            last = t.links[last].before
+        slot = t.failures[slot].rest
+        node = t.nodes[slot]
+    return <Py_ssize_t>n_ids
+
+
+cdef Py_ssize_t encode_word(
+    const void* tables, Scratch* s, const uint8_t* p, size_t n, size_t j, uint32_t* out
+) noexcept nogil:
+    """As WordEncoder and encode_piece want it, for pieces of any length."""
+    cdef const WordPieceTables* t = <const WordPieceTables*>tables
+    cdef Py_ssize_t n_ids = UNKNOWN_WORD, i
+    cdef size_t start = 0, end
+    if n <= t.max_chars or n_codepoints(p, n) <= t.max_chars:
+        n_ids = make_up(t, p, n, out)
+    if n_ids == UNKNOWN_WORD:
+        put(s, out, t.unk, 0, n)
+        return 1
+    if s.tracing:
+        for i in range(n_ids):
+            end = start + t.n_bytes[out[i]] - (t.prefix_bytes if i else 0)
+            put(s, out + i, out[i], start, end)
+            start = end
+    return n_ids
 
 
 cdef class WordPiece(Model):
@@ -68,26 +123,30 @@ cdef class WordPiece(Model):
         cdef dict behind = entries
         if prefix:
             behind = {entry[len(prefix):]: id for entry, id in entries.items() if entry.startswith(prefix)}
-        self.prefix_bytes = len(prefix)
-        self.unk = model.vocab[model.unk]
-        self.max_chars = model.max_chars_per_word
-        self.n_bytes = <uint32_t*>calloc(size, sizeof(uint32_t))
-        if self.n_bytes == NULL:
+        self.tables.prefix_bytes = len(prefix)
+        self.tables.unk = model.vocab[model.unk]
+        self.tables.max_chars = model.max_chars_per_word
+        self.tables.n_bytes = <uint32_t*>calloc(size, sizeof(uint32_t))
+        if self.tables.n_bytes == NULL:
             raise MemoryError
         for entry, id in entries.items():
-            self.n_bytes[id] = <uint32_t>PyBytes_GET_SIZE(entry)
+            self.tables.n_bytes[id] = <uint32_t>PyBytes_GET_SIZE(entry)
         self.first = Trie(entries)
         self.inside = Trie(behind) if prefix else self.first
+        self.tables.first_nodes = self.first.nodes
+        self.tables.first_root = self.first.root
+        self.tables.nodes = self.inside.nodes
+        self.tables.root = self.inside.root
         self.prepare_all(list(behind))
 
     def __dealloc__(self):
-        free(self.failures)
-        free(self.links)
-        free(self.n_bytes)
+        free(self.tables.failures)
+        free(self.tables.links)
+        free(self.tables.n_bytes)
 
     cdef int prepare_all(self, list entries) except -1:
         """Prepare the nodes level by level: a node asks for those that lie higher."""
-        cdef const Node* nodes = self.inside.nodes
+        cdef WordPieceTables* t = &self.tables
         cdef bytes blob = b"".join(entries)
         cdef const uint8_t* text = <const uint8_t*>PyBytes_AS_STRING(blob)
         cdef size_t n = len(entries), depth = 0, i, at = 0, n_left
@@ -97,10 +156,10 @@ cdef class WordPiece(Model):
         cdef uint32_t* starts = <uint32_t*>malloc((n + 1) * sizeof(uint32_t))
         cdef uint32_t* ends = <uint32_t*>malloc((n + 1) * sizeof(uint32_t))
         cdef uint32_t* slots = <uint32_t*>calloc(n + 1, sizeof(uint32_t))
-        self.failures = <Failure*>malloc(self.inside.n_slots * sizeof(Failure))
-        self.links = <Link*>malloc((2 * n + 1) * sizeof(Link))
+        t.failures = <Failure*>malloc(self.inside.n_slots * sizeof(Failure))
+        t.links = <Link*>malloc((2 * n + 1) * sizeof(Link))
         try:
-            if starts == NULL or ends == NULL or slots == NULL or self.failures == NULL or self.links == NULL:
+            if starts == NULL or ends == NULL or slots == NULL or t.failures == NULL or t.links == NULL:
                 raise MemoryError
             for i in range(n):
                 starts[i] = <uint32_t>at
@@ -109,9 +168,9 @@ cdef class WordPiece(Model):
             self.links_capacity = 2 * n + 1
             self.n_links = 1                 # number 0 is none
             for i in range(self.inside.n_slots):
-                self.failures[i].rest = UNPREPARED
-            self.failures[ROOT].rest = NO_REST
-            self.failures[ROOT].last = 0
+                t.failures[i].rest = UNPREPARED
+            t.failures[ROOT].rest = NO_REST
+            t.failures[ROOT].last = 0
             with nogil:
                 while n and status == DONE:
                     n_left = 0
@@ -119,8 +178,8 @@ cdef class WordPiece(Model):
                         if starts[i] + depth == ends[i]:
                             continue
                         parent = slots[i]
-                        slot = (nodes[parent].link >> 8) ^ text[starts[i] + depth]
-                        if self.failures[slot].rest == UNPREPARED:
+                        slot = (t.nodes[parent].link >> 8) ^ text[starts[i] + depth]
+                        if t.failures[slot].rest == UNPREPARED:
                             status = self.prepare(parent, slot, text[starts[i] + depth])
                             if status != DONE:
                                 break
@@ -145,55 +204,59 @@ cdef class WordPiece(Model):
 
     cdef int prepare(self, uint32_t parent, uint32_t slot, uint8_t byte) noexcept nogil:
         """Prepare the node at `slot`, to where the byte leads from its parent. Returns a Status or TOO_MANY_LINKS."""
-        cdef const Node* nodes = self.inside.nodes
-        cdef Failure* failure = &self.failures[slot]
+        cdef const WordPieceTables* t = &self.tables
+        cdef Failure* failure = &t.failures[slot]
         cdef size_t n_links_before = self.n_links
-        cdef uint32_t rest = self.failures[parent].rest
+        cdef uint32_t rest = t.failures[parent].rest
         cdef Node node
         cdef int status
-        if nodes[slot].value != NO_VALUE:
+        if t.nodes[slot].value != NO_VALUE:
             failure.rest = ROOT
             failure.last = 0
-            return self.append_link(&failure.last, nodes[slot].value)
-        failure.last = self.failures[parent].last
+            return self.append_link(&failure.last, t.nodes[slot].value)
+        failure.last = t.failures[parent].last
         while rest != NO_REST:
-            node = nodes[rest]
-            if step(nodes, &node, byte):
-                failure.rest = (nodes[rest].link >> 8) ^ byte
+            node = t.nodes[rest]
+            if step(t.nodes, &node, byte):
+                failure.rest = (t.nodes[rest].link >> 8) ^ byte
                 return DONE
-            status = self.append_chain(&failure.last, self.failures[rest].last)
+            status = self.append_chain(&failure.last, t.failures[rest].last)
             if status != DONE:
                 return status
-            rest = self.failures[rest].rest
+            rest = t.failures[rest].rest
         failure.rest = NO_REST
         self.n_links = n_links_before        # nobody will ask for the tokens
         return DONE
 
     cdef int append_link(self, uint32_t* last, uint32_t id) noexcept nogil:
         """Make `last` the place of a token behind the chain that it was the last of."""
+        cdef Link* link
         if not self.make_room(1):
             return NO_MEMORY
-        self.links[self.n_links].id = id
-        self.links[self.n_links].before = last[0]
+        link = &self.tables.links[self.n_links]
+        link.id = id
+        link.before = last[0]
         last[0] = <uint32_t>self.n_links
         self.n_links += 1
         return DONE
 
     cdef int append_chain(self, uint32_t* last, uint32_t other) noexcept nogil:
         """As append_link, for all tokens of the chain that `other` is the last of."""
-        cdef uint32_t n = chain_length(self.links, other), at
+        cdef uint32_t n = chain_length(self.tables.links, other), at
+        cdef Link* links
         if self.n_links + n > MAX_LINKS:
             return TOO_MANY_LINKS
         if not self.make_room(n):
             return NO_MEMORY
+        links = self.tables.links
         at = <uint32_t>(self.n_links + n)
         while other:
             at -= 1
-            self.links[at].id = self.links[other].id
-            self.links[at].before = at - 1
-            other = self.links[other].before
+            links[at].id = links[other].id
+            links[at].before = at - 1
+            other = links[other].before
         if n:
-            self.links[at].before = last[0]
+            links[at].before = last[0]
             self.n_links += n
             last[0] = <uint32_t>self.n_links - 1
         return DONE
@@ -203,69 +266,23 @@ cdef class WordPiece(Model):
         cdef void* grown
         if self.n_links + n > self.links_capacity:
             self.links_capacity = self.n_links + n + (self.n_links >> 1)
-            grown = realloc(self.links, self.links_capacity * sizeof(Link))
+            grown = realloc(self.tables.links, self.links_capacity * sizeof(Link))
             if grown == NULL:
                 return False
-            self.links = <Link*>grown
+            self.tables.links = <Link*>grown
         return True
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-        cdef Py_ssize_t n_ids = UNKNOWN_WORD
-        cdef size_t start = 0, end
-        cdef Py_ssize_t i
-        cdef uint32_t* ids = next_ids(s, n)
-        if ids == NULL:
-            return NO_MEMORY
-        if recall(s, p, n, ids):
-            return DONE
-        if n <= self.max_chars or n_codepoints(p, n) <= self.max_chars:
-            n_ids = self.make_up(ids, p, n)
-        if n_ids == UNKNOWN_WORD:
-            put(s, ids, self.unk, 0, n)
-            n_ids = 1
-        elif s.tracing:
-            for i in range(n_ids):
-                end = start + self.n_bytes[ids[i]] - (self.prefix_bytes if i else 0)
-                put(s, ids + i, ids[i], start, end)
-                start = end
-        append(s, n, ids, n_ids)
-        return DONE
+        return encode_piece(encode_word, &self.tables, s, p, n)
 
-    cdef Py_ssize_t make_up(self, uint32_t* out, const uint8_t* p, size_t n) noexcept nogil:
-        """Write the ids of the word p[:n], of which there are at most n. Returns how many, or UNKNOWN_WORD."""
-        cdef const Node* nodes = self.first.nodes
-        cdef Node node = self.first.root
-        cdef size_t at = 0, first_end = 0, n_ids = 1, k
-        cdef uint32_t slot = ROOT, below, last
-        while at < n and step(nodes, &node, p[at]):
-            at += 1
-            if node.value != NO_VALUE:
-                out[0] = node.value
-                first_end = at
-        if first_end == 0:
-            return UNKNOWN_WORD
-        at = first_end
-        nodes = self.inside.nodes
-        node = self.inside.root
-        while at < n or slot != ROOT:
-            if at < n:
-                below = (node.link >> 8) ^ p[at]
-                if step(nodes, &node, p[at]):
-                    slot = below
-                    at += 1
-                    continue
-            if self.failures[slot].rest == NO_REST:
-                return UNKNOWN_WORD
-            last = self.failures[slot].last
-            n_ids += chain_length(self.links, last)
-            k = n_ids
-            while last:
-                k -= 1
-                out[k] = self.links[last].id
-                last = self.links[last].before
-            slot = self.failures[slot].rest
-            node = nodes[slot]
-        return <Py_ssize_t>n_ids
+
+cdef Py_ssize_t encode_whole_word(
+    const void* tables, Scratch* s, const uint8_t* p, size_t n, size_t j, uint32_t* out
+) noexcept nogil:
+    cdef const WordLevelTables* t = <const WordLevelTables*>tables
+    cdef uint32_t id = value_of(t.nodes, t.root, p, n)
+    put(s, out, t.unk if id == NO_VALUE else id, 0, n)
+    return 1
 
 
 cdef class WordLevel(Model):
@@ -281,16 +298,9 @@ cdef class WordLevel(Model):
 
     def __cinit__(self, model, control_ids=frozenset()):
         self.words = Trie({spelling.encode(): id for spelling, id in model.vocab.items() if id not in control_ids})
-        self.unk = model.vocab[model.unk]
+        self.tables.nodes = self.words.nodes
+        self.tables.root = self.words.root
+        self.tables.unk = model.vocab[model.unk]
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-        cdef uint32_t id
-        cdef uint32_t* ids = next_ids(s, 1)
-        if ids == NULL:
-            return NO_MEMORY
-        if recall(s, p, n, ids):
-            return DONE
-        id = self.words.find(p, n)
-        put(s, ids, self.unk if id == NO_VALUE else id, 0, n)
-        append(s, n, ids, 1)
-        return DONE
+        return encode_piece(encode_whole_word, &self.tables, s, p, n)

@@ -53,7 +53,7 @@ LAYERS = {
         {
             *("aligned", "cuts", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
-            *("template", "text_input", "word_cache"),
+            *("template", "text_input", "one_piece"),
         },
         {
             *("char_stages", "safe_edges", "sentencepiece_normalizer"),
