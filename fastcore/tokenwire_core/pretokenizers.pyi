@@ -1,7 +1,10 @@
 from collections.abc import Iterable, Sequence
 
+from typing_extensions import disjoint_base
+
 from tokenwire_core.pipeline import PreTokenizer
 
+@disjoint_base
 class PreTokenizerChain:
     @property
     def is_empty(self) -> bool: ...

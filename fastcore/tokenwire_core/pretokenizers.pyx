@@ -10,8 +10,8 @@ Cost: linear in the text and its pieces, for each stage.
 import time
 
 from tokenwire_core import pipeline
-from tokenwire_core.regex_split import MAX_TEXT_BYTES
-from tokenwire_core.split import SEQUENCES
+from tokenwire_core.regex_split import MAX_TEXT_BYTES as _MAX_TEXT_BYTES
+from tokenwire_core.split import SEQUENCES as _SEQUENCES
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.ref cimport PyObject
@@ -82,7 +82,7 @@ def _steps(stages):
     steps = []
     at = 0
     while at < len(stages):
-        for patterns, family in SEQUENCES.items():
+        for patterns, family in _SEQUENCES.items():
             sequence = tuple(pipeline.Split(pipeline.Regex(pattern), "Isolated") for pattern in patterns)
             if stages[at : at + len(sequence)] == sequence:
                 steps.append(family_split(family, cutting_of("Isolated", False)))
@@ -132,7 +132,7 @@ cdef class PreTokenizerChain:
         self.needs_places = any(
             isinstance(step, MetaspaceStage) and (<MetaspaceStage>step).only_at_source_start for step in steps
         )
-        self.max_text_bytes = MAX_TEXT_BYTES if any(isinstance(step, RegexSplit) for step in steps) else None
+        self.max_text_bytes = _MAX_TEXT_BYTES if any(isinstance(step, RegexSplit) for step in steps) else None
         self.fast_pattern = -1
         if len(steps) == 1 and isinstance(steps[0], FamilySplit) and (<FamilySplit>steps[0]).plain:
             self.fast_pattern = (<FamilySplit>steps[0]).family
