@@ -34,12 +34,12 @@ from tokenwire_core.sentencepiece_output cimport (
     open_output,
     put_piece,
     put_unknown,
+    recall,
     remember,
     take_recalled,
 )
 from tokenwire_core.trie cimport NO_VALUE
 from tokenwire_core.utf8 cimport n_codepoints
-from tokenwire_core.word_cache cimport recall
 
 cdef enum:
     MAX_SPLIT_DEPTH = 100    # what is deeper in unused pieces stays joined

@@ -1,14 +1,14 @@
 # What SentencePiece's models give out: pieces, and what text without one becomes.
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
 from tokenwire_core.aligned cimport TRACE_REFERENCE
-from tokenwire_core.pieces cimport enter
-from tokenwire_core.scratch cimport Scratch
+from tokenwire_core.one_piece cimport put
+from tokenwire_core.pieces cimport enter, set_of
+from tokenwire_core.scratch cimport Scratch, reserve_tokens
 from tokenwire_core.sentencepiece_normalizer cimport character_bytes
 from tokenwire_core.trie cimport NO_VALUE
-from tokenwire_core.vocab cimport WORD_BYTES, WORD_IDS
-from tokenwire_core.word_cache cimport next_ids, put, set_of
+from tokenwire_core.vocab cimport COUNT_SHIFT, ID_MASK, WORD_BYTES, WORD_IDS, WordSlot, word_hash, word_key
 
 # What text without a piece becomes.
 cdef struct Fallback:
@@ -31,6 +31,15 @@ cdef inline void begin_output(Output* o, Scratch* s, const Fallback* fallback, c
     o.p = p
     o.after_unknown = False
 
+# Where the next n ids go, and room for WORD_IDS behind them. Where ids are only counted that is always the same place.
+# NULL when memory ran out. The ids are there once they are added to s.n_ids.
+cdef inline uint32_t* next_ids(Scratch* s, size_t n) noexcept nogil:
+    cdef size_t first = s.n_ids if s.keep else 0
+    # Places have room of their own, perhaps less.
+    if (first + n + WORD_IDS > s.ids_capacity or s.tracing) and not reserve_tokens(s, first + n + WORD_IDS):
+        return NULL
+    return s.ids + first
+
 # Make room for the tokens of n bytes. False when memory ran out.
 cdef inline bint open_output(Output* o, size_t n) noexcept nogil:
     o.n_before = o.s.n_ids
@@ -40,6 +49,24 @@ cdef inline bint open_output(Output* o, size_t n) noexcept nogil:
 # Count what was put since then.
 cdef inline void close_output(Output* o) noexcept nogil:
     o.s.n_ids += o.next - o.first
+
+# Append the ids of the piece p[:n] if it is a word that the cache knows. `ids` is from next_ids(s, 1). It knows no
+# places, so where they are asked for it says nothing.
+cdef inline bint recall(Scratch* s, const uint8_t* p, size_t n, uint32_t* ids) noexcept nogil:
+    cdef const WordSlot* slot
+    if n > WORD_BYTES or s.tracing:
+        return False
+    word_key(p, n, &s.key_lo[0], &s.key_hi[0])
+    s.hash[0] = word_hash(s.key_lo[0], s.key_hi[0])
+    slot = set_of(s, 0)
+    if slot.key_lo != s.key_lo[0] or slot.key_hi != s.key_hi[0]:
+        slot += 1
+        if slot.key_lo != s.key_lo[0] or slot.key_hi != s.key_hi[0]:
+            return False
+    memcpy(ids, slot.ids, sizeof(slot.ids))
+    ids[0] &= ID_MASK
+    s.n_ids += slot.ids[0] >> COUNT_SHIFT
+    return True
 
 # Take the ids at o.first, which were recalled since then and are counted.
 cdef inline void take_recalled(Output* o) noexcept nogil:

@@ -33,12 +33,12 @@ from tokenwire_core.sentencepiece_output cimport (
     may_remember,
     open_output,
     put_cut,
+    recall,
     remember,
     take_recalled,
 )
 from tokenwire_core.trie cimport NO_VALUE, Node, step
 from tokenwire_core.vocab cimport WORD_BYTES
-from tokenwire_core.word_cache cimport recall
 
 cdef float UNKNOWN_PENALTY = 10.0
 cdef float RESCALE_BEYOND = 100000.0

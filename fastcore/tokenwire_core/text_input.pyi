@@ -1,0 +1,13 @@
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class TextInput:
+    """A text as a caller sends it, made well-formed."""
+
+    @property
+    def text(self) -> str | bytes: ...
+    @property
+    def replaced(self) -> bytes: ...
+    @property
+    def parts(self) -> list[tuple[int, object]]: ...
+    def utf8(self) -> bytes: ...
