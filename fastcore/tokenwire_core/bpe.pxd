@@ -1,7 +1,7 @@
 # Byte-pair merging of one piece: the merge table, and two algorithms with one result.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID, Vocab, VocabTables
+from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID
 
 cdef enum:
     SHORT_SYMBOLS = 32       # pieces up to here are merged by scanning, longer ones by a tree
@@ -78,8 +78,3 @@ cdef class Merges:
     # Where there are no ranks: if the results of n_merges (TW_NO_ID for those that were not entered) rise as their
     # numbers do, let results be the numbers, so that nothing is to be looked up.
     cdef void number_by_id(self, size_t n_merges) noexcept nogil
-
-# The merges of bytes to the entries of a Vocab.
-cdef class MergeTable(Merges):
-    cdef readonly uint32_t n_unreachable
-    cdef int build(self, const VocabTables* v, const MergeTables* listed) except -1

@@ -1,7 +1,7 @@
 # Byte-pair encoding of bytes, whose merges a tokenizer.json lists.
 from libc.stdint cimport uint8_t
 
-from tokenwire_core.bpe cimport MergeTable
+from tokenwire_core.merge_table cimport MergeTable
 from tokenwire_core.model cimport Model
 from tokenwire_core.scratch cimport Scratch
 from tokenwire_core.vocab cimport Vocab

@@ -3,7 +3,7 @@ from typing import Self
 
 from typing_extensions import disjoint_base
 
-from tokenwire_core.bpe import MergeTable
+from tokenwire_core.merge_table import MergeTable
 from tokenwire_core.model import Model
 from tokenwire_core.pipeline import BytePairModel
 from tokenwire_core.vocab import Vocab

@@ -1,8 +1,8 @@
 # Rank files: control tokens, pieces, merges.
 from libc.stdint cimport uint64_t
 
-from tokenwire_core.bpe cimport MergeTable
 from tokenwire_core.engine cimport Engine
+from tokenwire_core.merge_table cimport MergeTable
 from tokenwire_core.scratch cimport Scratch
 from tokenwire_core.special cimport ControlMatcher
 from tokenwire_core.vocab cimport Vocab

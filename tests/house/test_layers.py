@@ -51,9 +51,9 @@ LAYERS = {
         },
         {"bpe", "describe", "ids", "pattern", "scripts", "special", "split", "utf8"},
         {
-            *("aligned", "cuts", "model", "pattern_table", "pieces", "scratch"),
+            *("aligned", "char_words", "cuts", "merge_table", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
-            *("template", "text_input", "one_piece"),
+            *("one_piece", "template", "text_input"),
         },
         {
             *("char_stages", "safe_edges", "sentencepiece_normalizer"),

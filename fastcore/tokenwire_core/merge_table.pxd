@@ -1,0 +1,9 @@
+# The merges of bytes to the entries of a vocabulary.
+from libc.stdint cimport uint32_t
+
+from tokenwire_core.bpe cimport Merges, MergeTables
+from tokenwire_core.vocab cimport Vocab, VocabTables
+
+cdef class MergeTable(Merges):
+    cdef readonly uint32_t n_unreachable
+    cdef int build(self, const VocabTables* v, const MergeTables* listed) except -1
