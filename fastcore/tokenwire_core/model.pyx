@@ -69,7 +69,7 @@ cdef class Model:
         """
         cdef Scratch* s = new_scratch()
         cdef bytes text
-        cdef size_t i
+        cdef size_t i, n
         if s == NULL:
             raise MemoryError
         try:
@@ -77,7 +77,8 @@ cdef class Model:
             for piece in pieces:
                 text = piece.encode() + bytes(TEXT_PADDING)
                 if piece:
-                    check(self.encode(s, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text) - TEXT_PADDING))
+                    n = PyBytes_GET_SIZE(text) - TEXT_PADDING
+                    check(self.encode(s, <const uint8_t*>PyBytes_AS_STRING(text), n))
             return [s.ids[i] for i in range(s.n_ids)] if keep else s.n_ids
         finally:
             free_scratch(s)
