@@ -20,12 +20,15 @@ from tokenwire_core import decoders, pipeline, replace_decoder
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.decoder_stages import Chain
 from tokenwire_core.decoders import ChainDecoder, IdDecoder, pipeline_decoder, sentencepiece_decoder
+from tokenwire_core.denormalize import Denormalizer
 from tokenwire_core.errors import ArtifactError, IdOutOfRangeError, PatternTooSlowError, TextTooLongError
 from tokenwire_core.formats.hf_json import read_hf_json
 from tokenwire_core.formats.sentencepiece_model import read_sentencepiece_model
 from tokenwire_core.pipeline import AddedToken, Pipeline, Regex, WordLevelModel
+from tokenwire_core.reference_decode import decode
 from tokenwire_core.reference_pipeline import ReferencePipeline
 from tokenwire_core.reference_sentencepiece import ReferenceSentencePiece
+from tokenwire_core.reference_sentencepiece_normalizer import Symbols, normalize
 from tokenwire_core.sentencepiece_spec import NormalizerRules, Piece, PieceType, SentencePieceModel
 from tokenwire_core.token_decoder import MAX_HELD_BYTES, TokenDecoder
 
@@ -191,6 +194,32 @@ def test_a_push_gives_all_that_is_certain(name: str, ids: list[int]) -> None:
         assert out == certain or name in HOLD_MORE
 
 
+def cut(text: str, sizes: Sequence[int]) -> list[str]:
+    """A text in fragments of these sizes, and the rest."""
+    edges = [0, *itertools.accumulate(sizes)]
+    return [text[start:end] for start, end in itertools.pairwise([*edges, len(text)]) if start <= end]
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        *(pipeline.StripDecoder("a", *ends) for ends in ((2, 0), (0, 2), (1, 3))),
+        *(pipeline.ReplaceDecoder(literal, "ba") for literal in ("a", "ab", "aab", "abab", "aabaaa")),
+        pipeline.ReplaceDecoder(Regex("a+(?=b)|^a"), "x"),
+        pipeline.MetaspaceDecoder("a", "never"),
+        pipeline.WordPieceDecoder("a", cleanup=True),
+    ],
+    ids=repr,
+)
+@given(text=st.text(st.sampled_from("aaab "), max_size=12), sizes=sizes)
+@settings(max_examples=60)
+def test_a_text_may_come_in_fragments(stage: pipeline.Decoder, text: str, sizes: list[int]) -> None:
+    """What a stage makes of one text does not depend on how it comes."""
+    chain = Chain([stage], is_fused=True)
+    result = [part for fragment in cut(text, sizes) for part in chain.push([fragment])]
+    assert "".join(result + chain.flush()) == decode([text], [stage])
+
+
 def test_llama_in_steps() -> None:
     """A blank at the begin goes; bytes are text at the end of their run, or at once when they can be none."""
     decoder = twins(USUAL["llama"])[0]
@@ -330,6 +359,23 @@ def test_a_push_gives_all_that_is_certain_of_a_model(model: SentencePieceModel, 
             assert out == certain
 
 
+@given(rules, st.text(st.sampled_from("abc▁ é漢漢\ufffd"), max_size=14), sizes)
+@settings(max_examples=200)
+def test_denormalizing_in_fragments(rules: NormalizerRules, text: str, sizes: list[int]) -> None:
+    """A text is denormalized as the twin does, however it comes."""
+    denormalizer = Denormalizer(rules)
+    result = [denormalizer.push(fragment) for fragment in cut(text, sizes)] + [denormalizer.flush()]
+    assert "".join(result) == normalize(text.encode(), rules, Symbols(())).text.decode()
+
+
+def test_a_denormalizer_waits_for_the_longest_key_alone() -> None:
+    """What may begin a longer key is held back, and blanks that may be the last; nothing else."""
+    denormalizer = Denormalizer(NormalizerRules(charsmap=CHARSMAP, add_dummy_prefix=False))
+    assert [denormalizer.push(text) for text in ("ab", "x", "a", "c", "é漢", "é", "!")] == [
+        "", "x▁x", "", "éc", "", "é?\ufffd", "é!"
+    ]  # fmt: skip
+
+
 def small_model(**settings: Any) -> SentencePieceModel:
     """An unknown piece, a control piece, `▁`, `▁a`, `a`, then all bytes."""
     types = [PieceType.UNKNOWN, PieceType.CONTROL] + [PieceType.NORMAL] * 3 + [PieceType.BYTE] * 256
@@ -382,9 +428,9 @@ def test_an_id_that_is_none_is_refused_with_its_place(family: str, bad: int) -> 
     if family == "sentencepiece" and bad == HOLE:
         return
     stream = decoder.stream()
-    for decode in (decoder.decode, decoder.decode_bytes, stream.push):
+    for take in (decoder.decode, decoder.decode_bytes, stream.push):
         with pytest.raises(IdOutOfRangeError) as caught:
-            decode([3, 4, bad, -1])
+            take([3, 4, bad, -1])
         assert (caught.value.index, caught.value.vocab_size) == (2, decoder.vocab_size)
     assert stream.push([4]) + stream.flush() == decoder.decode([4])
 
