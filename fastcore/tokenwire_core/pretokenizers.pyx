@@ -33,7 +33,7 @@ from tokenwire_core.scratch cimport (
     new_scratch,
     reserve,
 )
-from tokenwire_core.split_scalar cimport GPT2
+from tokenwire_core.split_scalar cimport GPT2, GPT2_DIGITS
 from tokenwire_core.split_stages cimport FamilySplit, RegexSplit, family_split, split_by
 from tokenwire_core.text_stages cimport (
     ByteAlphabet,
@@ -77,15 +77,25 @@ _STEPS = {
 """The steps of each stage."""
 
 
+_AS_ONE = (
+    *(
+        (tuple(pipeline.Split(pipeline.Regex(pattern), "Isolated") for pattern in patterns), family, ())
+        for patterns, family in _SEQUENCES.items()
+    ),
+    # StarCoder, SmolLM, Command R and others.
+    ((pipeline.Digits(True), pipeline.ByteLevel(False, True)), GPT2_DIGITS, (pipeline.ByteLevel(False, False),)),
+)
+"""Stages that one family of `split` stands for, and which stages are left to do behind it."""
+
+
 def _steps(stages):
-    """The steps of all stages. Where a few of them have patterns that are compiled as one, that one."""
     steps = []
     at = 0
     while at < len(stages):
-        for patterns, family in _SEQUENCES.items():
-            sequence = tuple(pipeline.Split(pipeline.Regex(pattern), "Isolated") for pattern in patterns)
+        for sequence, family, rest in _AS_ONE:
             if stages[at : at + len(sequence)] == sequence:
                 steps.append(family_split(family, cutting_of("Isolated", False)))
+                steps += _steps(rest)
                 at += len(sequence)
                 break
         else:

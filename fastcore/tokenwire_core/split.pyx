@@ -106,11 +106,11 @@ cdef size_t split_chunk(
     return split_with(best_classifier, family, text, n_bytes, position, ends)
 
 
-def split(pattern: str | tuple[str, ...], bytes utf8, path="best") -> list[int]:
+def split(pattern: str | tuple[str, ...] | int, bytes utf8, path="best") -> list[int]:
     """The ends of the pieces of well-formed `utf8`, by one of the paths that must all agree.
 
     Args:
-        pattern: a key of FAMILIES or SEQUENCES.
+        pattern: a key of FAMILIES or SEQUENCES, or the number of a family.
         path: `best` as in production, `sse2`, `plain` (no vector instructions) or `scalar` (no masks at all).
 
     Raises:
@@ -119,7 +119,7 @@ def split(pattern: str | tuple[str, ...], bytes utf8, path="best") -> list[int]:
     cdef tw_classifier classify = NULL
     cdef uint32_t ends[PIECES_PER_CHUNK + SPLIT_SLACK + 8]
     cdef size_t n = PyBytes_GET_SIZE(utf8), position = 0, k, i
-    cdef int family = FAMILIES[pattern] if isinstance(pattern, str) else SEQUENCES[pattern]
+    cdef int family = pattern if isinstance(pattern, int) else {**FAMILIES, **SEQUENCES}[pattern]
     cdef bytes padded = utf8 + bytes(TEXT_PADDING)
     cdef const uint8_t* text = <const uint8_t*>PyBytes_AS_STRING(padded)
     cdef list result = []

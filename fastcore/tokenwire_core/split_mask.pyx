@@ -19,7 +19,18 @@ Cost: about 0.9 ns a byte of ASCII with AVX2 or SSE2, 5.5 in plain C; outside AS
 is looked up one by one and the scalar machine alone would take 3.
 """
 
-from tokenwire_core.split_scalar cimport CL100K, GPT2, LLAMA3, O200K, QWEN3_5, TEKKEN, contraction
+from tokenwire_core.char_kinds cimport NUMBER as NUMBER_17
+from tokenwire_core.char_kinds cimport kinds_at
+from tokenwire_core.split_scalar cimport (
+    CL100K,
+    GPT2,
+    GPT2_DIGITS,
+    LLAMA3,
+    O200K,
+    QWEN3_5,
+    TEKKEN,
+    contraction,
+)
 from tokenwire_core.unicode_class cimport LETTER, LOWER, MARK, OTHER, UPPER, class_at
 
 
@@ -32,7 +43,7 @@ cdef uint64_t window_starts(
     cdef uint64_t bits, touched, taking, last, trusted
     cdef unsigned i, c
     cdef size_t after, end
-    cdef bint by_case = family == O200K or family == TEKKEN
+    cdef bint by_case = family == O200K or family == TEKKEN, gpt2 = family == GPT2 or family == GPT2_DIGITS
     classify(p + at, &m)
     letter = m.letter
     upper = m.upper
@@ -61,6 +72,9 @@ cdef uint64_t window_starts(
                 else:
                     caseless |= touched
             elif c & OTHER:
+                if family == GPT2_DIGITS and kinds_at(p, at + i, &after) & NUMBER_17:
+                    doubt |= <uint64_t>1 << i
+                    break
                 other |= touched
             elif c & MARK:
                 if by_case:
@@ -82,7 +96,7 @@ cdef uint64_t window_starts(
     # Newlines (and slashes behind them, where case decides) that punctuation swallows: a carry from the first through the rest.
     swallowed = 0
     bits = (other << 1) & newline
-    if bits and family != GPT2:
+    if bits and not gpt2:
         touched = newline | m.slash if by_case else newline
         swallowed = touched & ~(touched + bits)
         doubt |= bits & ~swallowed                   # two carries met: a slash that is swallowed or begins anew
@@ -91,10 +105,10 @@ cdef uint64_t window_starts(
 
     # Punctuation that begins a piece by itself and so takes the letters behind it.
     taking = other & ~((other | space) << 1) & lead
-    if family == GPT2:
+    if gpt2:
         taking = 0
         starts = letter & ~(letter << 1) & ~(space << 1)
-        starts |= digit & ~(digit << 1) & ~(space << 1)
+        starts |= digit & ~(digit << 1) & ~(space << 1) if family == GPT2 else digit
     else:
         if m.high:                                   # to the last byte of the character
             taking |= (taking << 1) & other & ~lead
@@ -109,8 +123,8 @@ cdef uint64_t window_starts(
     if run:
         last = run & ~(run >> 1)
         starts |= run & ~(run << 1)
-        if family == GPT2:
-            starts |= last
+        if gpt2:
+            starts |= last if family == GPT2 else last & ~(digit >> 1)
         else:
             starts |= last & ~newline
             if newline & run:
@@ -120,7 +134,7 @@ cdef uint64_t window_starts(
     while bits:
         i = tw_lowest(bits)
         bits &= bits - 1
-        end = contraction(p, at + i, n, family != GPT2)
+        end = contraction(p, at + i, n, not gpt2)
         if end == at + i:
             continue
         end -= at

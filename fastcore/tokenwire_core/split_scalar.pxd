@@ -5,6 +5,7 @@ from tokenwire_core.unicode_class cimport NUMBER, class_at
 
 cdef enum Family:
     GPT2
+    GPT2_DIGITS              # GPT2 on what lies between numbers, each of which is a piece
     CL100K
     LLAMA3
     QWEN2

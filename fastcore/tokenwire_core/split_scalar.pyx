@@ -10,6 +10,7 @@ The families differ in this:
 | family | words | digits | contraction | punctuation takes | blanks at the end of the text |
 |---|---|---|---|---|---|
 | GPT2 | letters, after a space | any number, after a space | as written | after a space | one piece |
+| GPT2_DIGITS | as GPT2, but between digits | one, of Unicode 17.0 | as written | after a space | one piece |
 | CL100K | letters, after any one non-letter | up to three | any case, long s too | then newlines | one piece |
 | LLAMA3 | as CL100K | up to three | as CL100K | then newlines | newlines apart |
 | QWEN2 | as CL100K | one | as CL100K | then newlines | newlines apart |
@@ -18,6 +19,8 @@ The families differ in this:
 | TEKKEN | as O200K | one | none | as O200K | newlines apart |
 """
 
+from tokenwire_core.char_kinds cimport NUMBER as NUMBER_17
+from tokenwire_core.char_kinds cimport kinds_at
 from tokenwire_core.unicode_class cimport (
     CASELESS,
     LETTER,
@@ -68,6 +71,8 @@ cdef size_t blanks(const uint8_t* p, size_t i, size_t n, int family) noexcept no
             newline_end = end
     if end == n and (family == GPT2 or family == CL100K):
         return n
+    if family == GPT2_DIGITS:
+        return end if end == n or last == i or is_number(c, p, end) else last
     if newline_end and family != GPT2:
         return newline_end
     if end == n or last == i:
@@ -91,6 +96,39 @@ cdef size_t next_gpt2(const uint8_t* p, size_t i, size_t n) noexcept nogil:
     if c & (OTHER | MARK):
         return run_of(OTHER | MARK, p, after, n)
     return blanks(p, i, n, GPT2)
+
+
+cdef inline bint is_number(unsigned c, const uint8_t* p, size_t i) noexcept nogil:
+    """Whether the character at p[i], of class c, is a number where the Digits pre-tokenizer looks: in Unicode 17.0."""
+    cdef size_t after
+    return c & (NUMBER | OTHER) and kinds_at(p, i, &after) & NUMBER_17
+
+
+cdef size_t next_gpt2_digits(const uint8_t* p, size_t i, size_t n) noexcept nogil:
+    cdef size_t after, second, end
+    cdef unsigned c = class_at(p, i, &after)
+    if is_number(c, p, i):
+        return after
+    if p[i] == c"'":
+        end = contraction(p, i, n, False)
+        if end > i:
+            return end
+    if p[i] == c" " and after < n:
+        c = class_at(p, after, &second)
+        if is_number(c, p, after):
+            return after
+        if not c & SPACE:
+            after = second
+    if c & LETTER:
+        return run_of(LETTER, p, after, n)
+    if c & (OTHER | MARK):
+        while after < n:
+            c = class_at(p, after, &second)
+            if not c & (OTHER | MARK) or is_number(c, p, after):
+                break
+            after = second
+        return after
+    return blanks(p, i, n, GPT2_DIGITS)
 
 
 cdef size_t next_cl100k(const uint8_t* p, size_t i, size_t n, int family) noexcept nogil:
@@ -168,4 +206,6 @@ cdef size_t next_piece(int family, const uint8_t* p, size_t i, size_t n) noexcep
         return next_o200k(p, i, n, family)
     if family == GPT2:
         return next_gpt2(p, i, n)
+    if family == GPT2_DIGITS:
+        return next_gpt2_digits(p, i, n)
     return next_cl100k(p, i, n, family)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -13,13 +14,15 @@ from tokenwire_core.byte_alphabet import BYTE_OF_CHAR
 from tokenwire_core.pipeline import Regex
 from tokenwire_core.pretokenizers import PreTokenizerChain, pre_tokenize
 from tokenwire_core.reference_aligned import AlignedText, Span
+from tokenwire_core.reference_pretokenize import GPT2_PATTERN
 from tokenwire_core.reference_pretokenize import pre_tokenize as slowly
-from tokenwire_core.split import FAMILIES, SEQUENCES
+from tokenwire_core.split import FAMILIES, SEQUENCES, split
 from tools.make_pretokenizer_tables import header
 from tools.make_unicode_tables import CORE
 
 from tests.core.hf_twins import tricky_texts
 
+PATHS: tuple[Literal["best", "sse2", "plain", "scalar"], ...] = ("best", "sse2", "plain", "scalar")
 IDS_ONLY, OWN_PLACES, REFERENCE_PLACES = range(3)
 BEHAVIORS: tuple[pipeline.Behavior, ...] = (
     *("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext"),
@@ -142,7 +145,7 @@ def test_each_stage(each: pipeline.PreTokenizer, source: str | list[Part]) -> No
 
 
 @given(chain=chains, source=st.one_of(tricky_texts, changed_texts()).filter(bool))
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_stages_after_each_other(chain: list[pipeline.PreTokenizer], source: str | list[Part]) -> None:
     """Stages in any order, each on the pieces that the ones before have made."""
     assert_same(chain, source)
@@ -249,6 +252,26 @@ def test_fast_patterns() -> None:
     assert not PreTokenizerChain([bytes_only], False).is_empty
 
 
+DIGITS_APART: list[pipeline.PreTokenizer] = [pipeline.Digits(True), pipeline.ByteLevel(False, True)]
+
+
+@given(
+    text=st.one_of(
+        tricky_texts, st.text(st.sampled_from("aé.' s\n\t1²\U00010d4a\U00011de1\u0301\u3000"), max_size=99)
+    )
+)
+@settings(max_examples=60)
+def test_gpt2_between_digits(text: str) -> None:
+    """Digits and GPT-2's pattern are compiled as one; its paths agree with the twin of both."""
+    family = PreTokenizerChain(DIGITS_APART, True).fast_pattern
+    assert family not in (-1, FAMILIES[GPT2_PATTERN.pattern])
+    both: list[pipeline.PreTokenizer] = [pipeline.Digits(True), pipeline.Split(GPT2_PATTERN, "Isolated")]
+    edges = itertools.accumulate(len(piece) for piece, _ in expected(both, text)) if text else ()
+    ends = list(edges)
+    for path in PATHS:
+        assert split(family, text.encode(), path) == ends
+
+
 def test_the_tables_are_as_generated() -> None:
     """The committed header is what its tool writes."""
     committed = CORE / "pretokenizer_tables.h"
@@ -264,6 +287,7 @@ BY_CHARACTER: dict[str, list[pipeline.PreTokenizer]] = {
     **{name: served(name) for name in ("DeepSeek 0", "DeepSeek's last", "CLIP", "BLOOM")},
     **{pattern: [pipeline.Split(Regex(pattern), "Isolated")] for pattern in FAMILIES if "++" not in pattern},
     "ByteLevel": [pipeline.ByteLevel(True, True)],
+    "Digits, ByteLevel": DIGITS_APART,
 }
 """Chains that do what they do by tables of characters."""
 
