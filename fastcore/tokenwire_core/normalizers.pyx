@@ -9,7 +9,7 @@ compiled to stands in one table at the end; a new one takes a class with `rewrit
 | Lowercase, StripAccents, Nmt, ByteLevelNormalizer, and each part of BertNormalizer | `character_maps` |
 | Precompiled | `precompiled` |
 | Replace | `replacing` |
-| StripBlanks, Prepend | here |
+| StripBlanks, Prepend | `edge_normalizers` |
 
 The slow twin is `reference_normalize`, in places with `TRACE_REFERENCE` too.
 """
@@ -19,15 +19,13 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
-from tokenwire_core.aligned cimport SAME, TRACE_NOTHING, TRACE_REFERENCE, Stretch, place_of, put_at
-from tokenwire_core.character_maps cimport is_blank
-from tokenwire_core.rewriting cimport char_before, char_bytes, end_rewrite, keep_to, replace
+from tokenwire_core.aligned cimport SAME, TRACE_NOTHING, Stretch, place_of
+from tokenwire_core.rewriting cimport char_bytes, end_rewrite
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, free_scratch, hold_text, new_scratch
-from tokenwire_core.unicode_class cimport code_point_at
 
 import time
 
-from tokenwire_core import pipeline
+from tokenwire_core import pipeline, regex_split
 from tokenwire_core.character_maps import (
     ByteLevelNormalizer,
     LowerNormalizer,
@@ -37,10 +35,10 @@ from tokenwire_core.character_maps import (
     without_accents,
     without_marks,
 )
+from tokenwire_core.edge_normalizers import PrependNormalizer, StripNormalizer
 from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError
 from tokenwire_core.normal_forms import FormNormalizer
 from tokenwire_core.precompiled import PrecompiledNormalizer
-from tokenwire_core.regex_split import MAX_TEXT_BYTES, TIMEOUT_S
 from tokenwire_core.replacing import ReplaceByRegex, replacer
 
 cdef enum:
@@ -75,7 +73,7 @@ cdef class NormalizerChain:
         for k, stage in enumerate(self.stages):
             self.stage[k] = <void*>stage
             if isinstance(stage, ReplaceByRegex):
-                self.max_text_bytes = MAX_TEXT_BYTES
+                self.max_text_bytes = regex_split.MAX_TEXT_BYTES
 
     def __dealloc__(self):
         PyMem_Free(self.stage)
@@ -100,62 +98,6 @@ cdef class NormalizerChain:
             if r.has_changed:
                 result[0] = r.out
                 which ^= 1
-        return DONE
-
-
-cdef class StripNormalizer(Normalizer):
-    """Blanks removed at the ends."""
-
-    cdef bint left, right
-
-    def __init__(self, stage):
-        self.left = stage.left
-        self.right = stage.right
-
-    cdef int rewrite(self, Scratch* s, Rewrite* r) noexcept nogil:
-        cdef const uint8_t* p = r.old.text
-        cdef size_t start = 0, end = r.old.n, after = 0, before
-        while self.left and start < end and is_blank(code_point_at(p, start, &after)):
-            start = after
-        while self.right and end > start:
-            before = char_before(p, end)
-            if not is_blank(code_point_at(p, before, &after)):
-                break
-            end = before
-        if start:
-            replace(r, 0, start, b"", 0)
-        if end < r.old.n:
-            replace(r, end, r.old.n, b"", 0)
-        return DONE
-
-
-cdef class PrependNormalizer(Normalizer):
-    """Text put before a text that is not empty.
-
-    In the reference it takes the place of the first character, which then shares that.
-    """
-
-    cdef bytes utf8
-    cdef const uint8_t* p
-    cdef size_t n
-
-    def __init__(self, stage):
-        self.utf8 = stage.text.encode()
-        self.p = <const uint8_t*>PyBytes_AS_STRING(self.utf8)
-        self.n = PyBytes_GET_SIZE(self.utf8)
-
-    cdef int rewrite(self, Scratch* s, Rewrite* r) noexcept nogil:
-        cdef uint32_t source = r.nowhere, source_end = r.nowhere
-        if r.old.n == 0:
-            return DONE
-        if r.old.tracing != TRACE_REFERENCE:
-            return DONE if self.n == 0 or replace(r, 0, 0, self.p, self.n) else GREW_TOO_LONG
-        keep_to(r, 0)
-        r.kept = char_bytes(r.old.text[0])
-        if self.n:
-            place_of(r.old, 0, r.kept, &source, &source_end)
-            put_at(r.out, self.p, self.n, source, source_end)
-        put_at(r.out, r.old.text, r.kept, source, source_end)
         return DONE
 
 
@@ -188,7 +130,7 @@ _COMPILED = {
 """What each stage of `pipeline` is compiled to."""
 
 
-def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=TIMEOUT_S) -> tuple[str, list[tuple[int, int]]]:
+def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=regex_split.TIMEOUT_S) -> tuple[str, list[tuple[int, int]]]:
     """The text after all stages, and where in the source's UTF-8 each of its characters came from.
 
     Args:

@@ -64,6 +64,7 @@ LAYERS = {
         {"sentencepiece_models"},
         {"normal_parts", "pattern_matches", "rewriting"},
         {"character_maps", "normal_forms", "precompiled", "replace_decoder", "replacing", "split_stages"},
+        {"edge_normalizers"},
         {"normalizers"},
         {"formats"},
         {"byte_bpe", "char_bpe", "encoding", "engine", "reference_decode", "reference_normalize"},
