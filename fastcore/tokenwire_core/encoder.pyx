@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 from tokenwire_core import truncate as truncation
 from tokenwire_core.errors import ControlTokenError, TextTooLongError, TokenizerError, UnknownControlTokenError
 from tokenwire_core.regex_split import TIMEOUT_S
-from tokenwire_core.spec import PipelineSpec, RankFileSpec
+from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec
 from tokenwire_core.template import TextRun, layout
 
 from tokenwire_core.aligned cimport TRACE_NOTHING, TRACE_REFERENCE, TRACE_SPANS
@@ -27,6 +27,7 @@ from tokenwire_core.encoding cimport Encoding
 from tokenwire_core.pipeline_engine cimport PipelineEngine
 from tokenwire_core.rank_engine cimport RankEngine
 from tokenwire_core.scratch cimport free_scratch, hold_text, new_scratch, reserve_tokens, trim_scratch
+from tokenwire_core.sentencepiece_engine cimport SentencePieceEngine
 from tokenwire_core.text_input cimport read_text
 from tokenwire_core.utf8 cimport to_sent
 
@@ -35,7 +36,7 @@ cdef enum:
 
 cdef uint64_t NO_LIMIT = 0xFFFFFFFFFFFFFFFF
 
-_ENGINES = {RankFileSpec: RankEngine, PipelineSpec: PipelineEngine}
+_ENGINES = {RankFileSpec: RankEngine, PipelineSpec: PipelineEngine, SentencePieceSpec: SentencePieceEngine}
 
 
 @cython.final
