@@ -206,8 +206,8 @@ cdef const Symbol* merge_window(
 cdef size_t merge_by_windows(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
     """Merge n > 2 * WINDOW_SYMBOLS symbols window by window, so that all that is worked on stays in the cache.
 
-    Leaves symbols as they are, and tokens as `id << 32 | position` in place of the tree. Returns how many, 0 if two windows do
-    not meet.
+    Leaves symbols as they are, and tokens as `id << 32 | position` in place of the tree. Returns how many, 0 if two
+    windows do not meet.
     """
     cdef uint64_t* out = scratch.tree
     cdef size_t start = 0, size = WINDOW_SYMBOLS, end, n_out = 0, k, at = 0

@@ -1,7 +1,7 @@
 """Byte-pair encoding of bytes, whose merges a tokenizer.json lists.
 
 Such a file spells bytes as characters of the byte alphabet; here the alphabet is undone once, at construction, and
-text is taken as the bytes that it is. What is left is the algorithm of rank files (`bpe`, `pieces`), with two
+text is taken as the bytes that it is. What is left is the algorithm of rank files (`merge_table`, `pieces`), with two
 differences: the rank of a merge is its place in the list, and an entry that no merges lead to is found where it is a
 whole piece only with `ignore_merges`.
 

@@ -34,8 +34,8 @@ cdef class MergeTable(Merges):
     """The merges of bytes to the entries of a `Vocab`.
 
     Args:
-        listed: the merges there are, by rank, with those that do not count in this vocabulary; without it an entry is
-            what any two that spell it merge into, and its id is the rank of that.
+        listed: the merges there are, numbered by rank from 0 to n_listed. Without it any two entries whose bytes,
+            joined, are an entry merge into it, and its id is the rank.
 
     Attributes:
         n_unreachable: tokens that no merges lead to; they appear only as whole pieces.
