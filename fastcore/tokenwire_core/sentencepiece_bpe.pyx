@@ -25,7 +25,6 @@ from tokenwire_core.errors import ArtifactError
 from tokenwire_core.sentencepiece_spec import PieceType
 
 from tokenwire_core.bpe cimport ID_LIMIT, free_merge_scratch, merge_symbols, reserve_symbols
-from tokenwire_core.safe_edges cimport next_edge
 from tokenwire_core.scratch cimport DONE, NO_MEMORY
 from tokenwire_core.sentencepiece_normalizer cimport character_bytes, longest_symbol
 from tokenwire_core.sentencepiece_output cimport (
@@ -34,12 +33,11 @@ from tokenwire_core.sentencepiece_output cimport (
     open_output,
     put_piece,
     put_unknown,
-    recall,
-    remember,
-    take_recalled,
 )
+from tokenwire_core.sentencepiece_words cimport known_word, learn_word, next_words, put_word
 from tokenwire_core.trie cimport NO_VALUE
 from tokenwire_core.utf8 cimport n_codepoints
+from tokenwire_core.vocab cimport WordSlot
 
 cdef enum:
     MAX_SPLIT_DEPTH = 100    # what is deeper in unused pieces stays joined
@@ -151,23 +149,29 @@ cdef class SentencePieceBpe(Model):
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
         cdef Output o
-        cdef size_t start = 0, end
+        cdef const WordSlot* known
+        cdef uint32_t* ids
+        cdef size_t start = 0, end, n_words, j
         cdef bint after_unknown
         begin_output(&o, s, &self.fallback.fallback, p)
         while start < n:
-            end = next_edge(&self.edges.tables, p, n, start)
-            if not open_output(&o, end - start):
+            n_words = next_words(&self.edges.tables, s, p, n, start)
+            if not open_output(&o, s.chunk_ends[n_words - 1] - start):
                 return NO_MEMORY
-            if recall(s, p + start, end - start, o.first):
-                take_recalled(&o)
-            else:
-                after_unknown = o.after_unknown
-                if not self.encode_part(&o, start, end):
-                    return NO_MEMORY
-                close_output(&o)
-                if not after_unknown:        # else its first token may be part of the last one
-                    remember(&o, end - start)
-            start = end
+            for j in range(n_words):
+                end = s.chunk_ends[j]
+                known = known_word(s, j)
+                if known != NULL:
+                    put_word(&o, known)
+                else:
+                    after_unknown = o.after_unknown
+                    ids = o.next
+                    if not self.encode_part(&o, start, end):
+                        return NO_MEMORY
+                    if not after_unknown:    # else its first token may be part of the last one
+                        learn_word(s, j, ids, o.next - ids)
+                start = end
+            close_output(&o)
         return DONE
 
     cdef bint encode_part(self, Output* o, size_t start, size_t end) noexcept nogil:

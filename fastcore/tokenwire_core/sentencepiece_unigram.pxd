@@ -20,7 +20,7 @@ cdef class SentencePieceUnigram(Model):
     cdef FallbackTable fallback
     cdef float* scores       # by id
     cdef float unknown_score
-    cdef bint has_sound_scores       # none is so large that the bounds for `is_certain` do not hold
+    cdef float certain_below # the size of sums for which `is_certain` speaks
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil
     # Cut p[start:end], over whose edges no piece goes. `sum` is the score of the way to `start` and then to `end`.

@@ -11,9 +11,9 @@ it. Here the same sums come about in less time and memory:
   is there only if its best cut is ahead by more than all rounding can make up for at any sum; its ids, then, are the
   same everywhere, and their scores are added one by one as the library would have done.
 
-By how much a cut is ahead of the second best is found in float64. With scores up to 1,000 in size, at most 15 pieces
-to a word and sums up to 80,000, all sums are below 2**17, where float32 rounds by 2**-8 at most: 30 such errors make
-0.12, and a lead of 0.25 is enough.
+By how much a cut is ahead of the second best is found in float64. A word has at most 30
+pieces, so where the sum before it is 30 of the largest score away from 100,000, none on the way is beyond that, where
+float32 rounds by 2**-8 at most: 60 such errors make 0.24, and a lead of 0.25 is enough.
 
 Cost: 150 ns a byte of vocabulary to build. About 25 ns a word that the cache has; 15 to 25 ns a byte without it, times
 the length of the longest piece that the text nearly has; 16 bytes of memory a byte of what is kept.
@@ -24,26 +24,19 @@ from libc.stdlib cimport free, malloc
 
 from tokenwire_core.sentencepiece_spec import PieceType
 
-from tokenwire_core.safe_edges cimport next_edge
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, reserve
 from tokenwire_core.sentencepiece_normalizer cimport character_bytes
-from tokenwire_core.sentencepiece_output cimport (
-    begin_output,
-    close_output,
-    may_remember,
-    open_output,
-    put_cut,
-    recall,
-    remember,
-    take_recalled,
-)
+from tokenwire_core.sentencepiece_output cimport begin_output, close_output, open_output, put_cut
+from tokenwire_core.sentencepiece_words cimport known_word, learn_word, may_learn, next_words, put_word
 from tokenwire_core.trie cimport NO_VALUE, Node, step
-from tokenwire_core.vocab cimport WORD_BYTES
+from tokenwire_core.vocab cimport WordSlot
+
+cdef enum:
+    MAX_WORD_BYTES = 60      # 15 `▁` and 15 bytes are the longest word that the cache takes
 
 cdef float UNKNOWN_PENALTY = 10.0
 cdef float RESCALE_BEYOND = 100000.0
-cdef float CERTAIN_BELOW = 80000.0       # the sums for which `is_certain` speaks
-cdef double LARGEST_SCORE = 1000.0
+cdef double MOST_PIECES = 30.0           # of a word that the cache takes
 cdef double LEAD = 0.25
 cdef double MAX_FLOAT32 = (2.0 - 2.0**-23) * 2.0**127
 
@@ -84,7 +77,7 @@ cdef class SentencePieceUnigram(Model):
         largest = fabs(self.unknown_score)
         for id_ in ids.values():
             largest = max(largest, fabs(self.scores[id_]))
-        self.has_sound_scores = largest <= LARGEST_SCORE
+        self.certain_below = <float>max(RESCALE_BEYOND - (MOST_PIECES + 1.0) * largest, 0.0)
         self.trie = Trie(ids)
         self.edges = SafeEdges(list(ids))
         self.fallback = FallbackTable(model)
@@ -94,27 +87,31 @@ cdef class SentencePieceUnigram(Model):
 
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
         cdef Output o
-        cdef size_t start = 0, end, i, n_ids
+        cdef const WordSlot* known
+        cdef uint32_t* ids
+        cdef size_t start = 0, end, n_words, j, i
         cdef float sum = 0.0
         cdef bint knows_words
         begin_output(&o, s, &self.fallback.fallback, p)
         while start < n:
-            end = next_edge(&self.edges.tables, p, n, start)
-            if not open_output(&o, end - start):
+            n_words = next_words(&self.edges.tables, s, p, n, start)
+            if not open_output(&o, s.chunk_ends[n_words - 1] - start):
                 return NO_MEMORY
-            knows_words = self.has_sound_scores and fabsf(sum) < CERTAIN_BELOW
-            if knows_words and recall(s, p + start, end - start, o.first):
-                n_ids = s.n_ids - o.n_before
-                for i in range(n_ids):
-                    sum += self.scores[o.first[i]]
-                take_recalled(&o)
-            else:
-                if not self.encode_part(&o, start, end, &sum):
-                    return NO_MEMORY
-                close_output(&o)
-                if knows_words and may_remember(&o, end - start) and self.is_certain(p + start, end - start):
-                    remember(&o, end - start)
-            start = end
+            for j in range(n_words):
+                end = s.chunk_ends[j]
+                knows_words = fabsf(sum) < self.certain_below
+                known = known_word(s, j) if knows_words else NULL
+                ids = o.next
+                if known != NULL:
+                    for i in range(put_word(&o, known)):
+                        sum += self.scores[ids[i]]
+                else:
+                    if not self.encode_part(&o, start, end, &sum):
+                        return NO_MEMORY
+                    if knows_words and may_learn(s, j, o.next - ids) and self.is_certain(p + start, end - start):
+                        learn_word(s, j, ids, o.next - ids)
+                start = end
+            close_output(&o)
         return DONE
 
     cdef bint encode_part(self, Output* o, size_t start, size_t end, float* sum) noexcept nogil:
@@ -169,11 +166,11 @@ cdef class SentencePieceUnigram(Model):
         return True
 
     cdef bint is_certain(self, const uint8_t* p, size_t n) noexcept nogil:
-        """Whether the best cut of p[:n], which is a word of at most WORD_BYTES bytes, is the same whatever is before it.
+        """Whether the best cut of p[:n], which is a word for the cache, is the same whatever is before it.
 
         One with a character that is no piece is never said to be.
         """
-        cdef TwoSums sums[WORD_BYTES + 1]
+        cdef TwoSums sums[MAX_WORD_BYTES + 1]
         cdef Node node
         cdef double best, second
         cdef size_t start = 0, next_start, at

@@ -59,7 +59,7 @@ LAYERS = {
             *("char_stages", "safe_edges", "sentencepiece_normalizer"),
             *("text_stages", "unigram", "wordpiece"),
         },
-        {"sentencepiece_output"},
+        {"sentencepiece_output", "sentencepiece_words"},
         {"sentencepiece_bpe", "sentencepiece_unigram"},
         {"sentencepiece_models"},
         {"normal_parts", "pattern_matches", "rewriting"},
