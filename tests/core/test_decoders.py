@@ -220,6 +220,21 @@ def test_a_text_may_come_in_fragments(stage: pipeline.Decoder, text: str, sizes:
     assert "".join(result + chain.flush()) == decode([text], [stage])
 
 
+def test_a_literal_that_overlaps_itself() -> None:
+    """The match may begin inside of what looked like another one."""
+    stage = pipeline.ReplaceDecoder("aabaaa", "x")
+    chain = Chain([stage], is_fused=True)
+    steps = ["".join(chain.push([char])) for char in "aabaabaaab"]
+    assert steps == ["", "", "", "", "", "aab", "", "", "x", "b"]
+
+
+def test_a_suffix_in_steps() -> None:
+    """Of a token that has one, what comes before it is certain."""
+    stream = twins(UNUSUAL["suffix"])[0].stream()
+    ids = [TEXTS.index(text) for text in ("a</w>", "ab", "</w>", "a")]
+    assert [stream.push([id]) for id in ids] == ["a", " ab", "", " a"]
+
+
 def test_llama_in_steps() -> None:
     """A blank at the begin goes; bytes are text at the end of their run, or at once when they can be none."""
     decoder = twins(USUAL["llama"])[0]
@@ -370,6 +385,8 @@ def test_denormalizing_in_fragments(rules: NormalizerRules, text: str, sizes: li
 
 def test_a_denormalizer_waits_for_the_longest_key_alone() -> None:
     """What may begin a longer key is held back, and blanks that may be the last; nothing else."""
+    assert CHARSMAP.may_go_on(b"ab", 0)
+    assert not CHARSMAP.may_go_on(b"abc", 0)
     denormalizer = Denormalizer(NormalizerRules(charsmap=CHARSMAP, add_dummy_prefix=False))
     assert [denormalizer.push(text) for text in ("ab", "x", "a", "c", "é漢", "é", "!")] == [
         "", "x▁x", "", "éc", "", "é?\ufffd", "é!"
