@@ -9,7 +9,7 @@ Cost: 0.6 microseconds a token and 0.2 a merge to build; encoding as rank files,
 which costs one look-up more a merge.
 """
 
-from tokenwire_core.byte_alphabet import BYTE_OF_CHAR, CHAR_OF_BYTE, to_bytes
+from tokenwire_core import byte_alphabet
 from tokenwire_core.errors import ArtifactError
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -41,12 +41,16 @@ cdef class ByteBpe(Model):
             message = f"there are {len(model.merges)} merges, the limit is {ID_LIMIT - 1}"
             raise ArtifactError("TOO_MANY_MERGES", message, path="model.merges")
         found = {}
-        hidden = {id: to_bytes(spelling) for spelling, id in (added_tokens or {}).items() if spelling not in vocab}
+        hidden = {
+            id: byte_alphabet.to_bytes(spelling)
+            for spelling, id in (added_tokens or {}).items()
+            if spelling not in vocab
+        }
         for spelling, id in vocab.items():
-            if id not in control_ids and BYTE_OF_CHAR.keys() >= set(spelling):
-                found[to_bytes(spelling)] = id
+            if id not in control_ids and byte_alphabet.BYTE_OF_CHAR.keys() >= set(spelling):
+                found[byte_alphabet.to_bytes(spelling)] = id
             else:
-                hidden[id] = to_bytes(spelling)
+                hidden[id] = byte_alphabet.to_bytes(spelling)
         self.vocab = Vocab(found, {}, hidden, control_ids)
         listed.make_room(len(model.merges))
         for rank, (left, right) in enumerate(model.merges):
@@ -59,7 +63,8 @@ cdef class ByteBpe(Model):
     @staticmethod
     def fits(model, control_ids=frozenset()) -> bool:
         """Whether every byte is an entry, and nothing is put before or behind characters."""
-        bytes_are_entries = all([model.vocab.get(char) not in (None, *control_ids) for char in CHAR_OF_BYTE])
+        ids = [model.vocab.get(char) for char in byte_alphabet.CHAR_OF_BYTE]
+        bytes_are_entries = None not in ids and control_ids.isdisjoint(ids)
         return bytes_are_entries and not model.prefix and not model.suffix
 
     cdef int hide_unreachable(self) except -1:
