@@ -172,6 +172,24 @@ def test_some_code_points_in_five_contexts(name: str, seed: int) -> None:
     assert differences(name, (put(c) for put in CONTEXTS.values() for c in characters), [AS_TEXT]) == []
 
 
+def spelled(name: str, most: int | None = None) -> list[str]:
+    """Texts that spell each control token: alone, in a word, between blanks and twice."""
+    tokens = list(ours(name).control_tokens)[:most]
+    return [text for token in tokens for text in (token, f"a{token}b", f" {token} ", token + token)]
+
+
+@pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
+def test_spelled_control_tokens(name: str) -> None:
+    """A text that spells control tokens has the library's ids, none of which is one unless they are allowed."""
+    texts = spelled(name, 100)
+    assert texts
+    assert differences(name, texts) == []
+    control = theirs(name).control_ids
+    assert control == frozenset(ours(name).control_tokens.values())
+    assert [text for text in texts if not control.isdisjoint(ours(name).encode(text).ids)] == []
+    assert [text for text in texts if control.isdisjoint(ours(name).encode(text, special="allow").ids)] == []
+
+
 @pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
 def test_any_ids(name: str, seed: int) -> None:
     """Ids that come from no text decode to what the library makes of them, with special tokens and without."""
@@ -182,6 +200,16 @@ def test_any_ids(name: str, seed: int) -> None:
         found = [encoder.decode(ids, skip_special=skip_special, reference=True) for ids in lists]
         expected = library.decode(lists, skip_special)
         assert [ids for ids, have, want in zip(lists, found, expected, strict=True) if have != want] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TABLE, scope="module")
+def test_every_spelled_control_token(name: str) -> None:
+    """So it is for every control token of every artifact."""
+    texts = spelled(name)
+    assert differences(name, texts) == []
+    control = theirs(name).control_ids
+    assert [text for text in texts if not control.isdisjoint(ours(name).encode(text).ids)] == []
 
 
 @pytest.mark.long
