@@ -15,7 +15,7 @@ By how much a cut is ahead of the second best is found in float64. A word has at
 pieces, so where the sum before it is 30 of the largest score away from 100,000, none on the way is beyond that, where
 float32 rounds by 2**-8 at most: 60 such errors make 0.24, and a lead of 0.25 is enough.
 
-Cost: 150 ns a byte of vocabulary to build. About 25 ns a word that the cache has; 15 to 25 ns a byte without it, times
+Cost: 150 ns a byte of vocabulary to build. About 50 ns a word that the cache has; 15 to 25 ns a byte without it, times
 the length of the longest piece that the text nearly has; 16 bytes of memory a byte of what is kept.
 """
 
