@@ -30,15 +30,16 @@ def refusal(data: bytes, format: str = "hf_json") -> ArtifactError:
 
 @pytest.mark.case("BR-010")
 def test_a_pattern_that_backtracks() -> None:
-    """The report's pattern is refused, as each with an edge such as `$` is: engines disagree on what it means. One that
-    is read runs under a deadline, and its text is limited."""
+    """The report's pattern is refused, as each with an edge such as `$` is: engines disagree on what it means. One as
+    bad that is read becomes a table, which does not backtrack: a text a thousand times as long costs no more."""
     row = ROWS["BR-010"]
     content = row["artifacts"][0]["content"]
     assert refusal(json.dumps(content).encode()).reason == "UNSUPPORTED_PATTERN"
     split = content["pre_tokenizer"] | {"pattern": {"Regex": "(x+)+!"}}
     encoder = load(content | {"pre_tokenizer": split})
-    assert encoder.max_text_bytes is not None
+    assert encoder.splitter == "compiled"
     assert encoder.encode(text_of(row)).ids == [0] * 40 + [3]
+    assert encoder.count("x" * 40_000 + ".") == 40_001
 
 
 MARKERS = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
