@@ -5,7 +5,7 @@ from tokenwire_core.bpe cimport MergeScratch, Merges
 from tokenwire_core.model cimport Model
 from tokenwire_core.safe_edges cimport SafeEdges
 from tokenwire_core.scratch cimport Scratch
-from tokenwire_core.sentencepiece_normalizer cimport SymbolTable
+from tokenwire_core.sentencepiece_rules cimport SymbolTable
 from tokenwire_core.sentencepiece_output cimport FallbackTable, Output
 from tokenwire_core.trie cimport Trie
 

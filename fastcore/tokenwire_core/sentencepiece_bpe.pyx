@@ -27,7 +27,7 @@ from tokenwire_core.sentencepiece_spec import PieceType
 
 from tokenwire_core.bpe cimport ID_LIMIT, free_merge_scratch, merge_symbols, reserve_symbols
 from tokenwire_core.scratch cimport DONE, NO_MEMORY
-from tokenwire_core.sentencepiece_normalizer cimport character_bytes, longest_symbol
+from tokenwire_core.sentencepiece_rules cimport character_bytes, longest_symbol
 from tokenwire_core.sentencepiece_output cimport (
     begin_output,
     close_output,
@@ -212,7 +212,7 @@ cdef class SentencePieceBpe(Model):
 
     cdef void put_symbol(self, Output* o, size_t start, uint32_t number, size_t n, int depth) noexcept nogil:
         """Put the n bytes at `start`, which have become a number, or where that is an unused piece, its parts."""
-        cdef uint32_t left
+        cdef uint32_t left, middle
         if number == NO_VALUE:
             put_unknown(o, start, start + n)
         elif number >= ID_LIMIT:
@@ -225,5 +225,6 @@ cdef class SentencePieceBpe(Model):
             put_unknown(o, start, start + n)
         else:
             left = self.parts[2 * number]
-            self.put_symbol(o, start, left, self.n_bytes[left], depth + 1)
-            self.put_symbol(o, start + self.n_bytes[left], self.parts[2 * number + 1], n - self.n_bytes[left], depth + 1)
+            middle = self.n_bytes[left]
+            self.put_symbol(o, start, left, middle, depth + 1)
+            self.put_symbol(o, start + middle, self.parts[2 * number + 1], n - middle, depth + 1)

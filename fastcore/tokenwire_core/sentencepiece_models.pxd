@@ -3,7 +3,8 @@ from libc.stdint cimport uint8_t
 
 from tokenwire_core.model cimport Model
 from tokenwire_core.scratch cimport Scratch
-from tokenwire_core.sentencepiece_normalizer cimport SentencePieceNormalizer, SymbolTable
+from tokenwire_core.sentencepiece_normalizer cimport SentencePieceNormalizer
+from tokenwire_core.sentencepiece_rules cimport SymbolTable
 from tokenwire_core.sentencepiece_output cimport FallbackTable
 from tokenwire_core.trie cimport Trie
 

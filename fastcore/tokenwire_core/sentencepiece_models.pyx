@@ -13,7 +13,7 @@ from tokenwire_core.sentencepiece_unigram import SentencePieceUnigram
 
 from tokenwire_core.aligned cimport SAME, Aligned, Stretch
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, free_scratch, hold_text, new_scratch
-from tokenwire_core.sentencepiece_normalizer cimport character_bytes, longest_symbol
+from tokenwire_core.sentencepiece_rules cimport character_bytes, longest_symbol
 from tokenwire_core.sentencepiece_output cimport Output, begin_output, close_output, open_output, put_cut
 
 

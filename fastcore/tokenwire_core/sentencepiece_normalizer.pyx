@@ -1,8 +1,7 @@
 """SentencePiece's normalizer: what its models see of a text, as `reference_sentencepiece_normalizer.py` defines it.
 
-Most bytes begin no user-defined symbol, no key of the charsmap and are no blanks; runs of them are copied. Many ASCII
-letters do begin keys, but only such that go on with a combining mark, so a byte's class says what may follow it. All
-else is looked at one by one.
+Most characters stand for themselves; runs of them are copied, and blanks written between them, without a look at what
+else might stand there. All others are looked at one by one (`sentencepiece_rules`).
 
 Places by our rule (TRACE_SPANS): what the charsmap replaced covers its whole key; a run of blanks of which one is left
 is covered by that one; blanks that are removed at the ends are covered by nobody; a dummy blank is empty, at its
@@ -13,11 +12,8 @@ Cost: about 1 ns a byte of English, 5 ns a character that may begin a key.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING
-from cpython.buffer cimport Py_buffer, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy, memset, strlen
-
-from tokenwire_core.sentencepiece_spec import PieceType
+from libc.stdint cimport uint32_t
+from libc.string cimport memcmp, memcpy, memset
 
 from tokenwire_core.aligned cimport (
     SAME,
@@ -33,105 +29,34 @@ from tokenwire_core.aligned cimport (
     view_of,
 )
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY
+from tokenwire_core.sentencepiece_rules cimport (
+    BEFORE_ASCII,
+    BEFORE_OTHERS,
+    BLANK,
+    CHARACTER,
+    REPLACED,
+    SYMBOL,
+    Found,
+    character_bytes,
+    find,
+    is_looked_at,
+)
 from tokenwire_core.split cimport TEXT_PADDING
 
 cdef enum:
-    MAX_KEY_MATCHES = 32     # the library looks at no more keys at one place, the shortest first
     PLAIN_BYTES = 512        # of plain text are written between looks at the room there is
     FREE_BYTES = 1 << 20     # a text may grow to this,
     MAX_GROWTH = 16          # or to so many times its bytes
 
-cdef const uint8_t* REPLACEMENT = b"\xef\xbf\xbd"
-
-
-cdef enum Kind:
-    CHARACTER = 0            # itself
-    SYMBOL = 1               # itself
-    REPLACED = 2             # by a key, or as part of no character
-
-# What stands for the `taken` bytes of text that begin at a place.
-cdef struct Found:
-    const uint8_t* p
-    size_t n
-    size_t taken
-    Kind kind
-
-
-cdef inline uint32_t offset(uint32_t unit) noexcept nogil:
-    return (unit >> 10) << ((unit & 1 << 9) >> 6)
-
-
-cdef inline uint32_t longest_key(const uint32_t* units, const uint8_t* p, size_t n, size_t* taken) noexcept nogil:
-    """Where the replacement of the longest key at p is; `taken` are the bytes of the key, 0 where there is none."""
-    cdef uint32_t place = offset(units[0]), index, unit, value = 0
-    cdef size_t i
-    cdef int n_matches = 0
-    taken[0] = 0
-    for i in range(n):
-        index = place ^ p[i]
-        unit = units[index]
-        if unit & 0x800000FFu != p[i]:
-            break
-        place = index ^ offset(unit)
-        if unit & 1 << 8:
-            value = units[place] & 0x7FFFFFFFu
-            taken[0] = i + 1
-            n_matches += 1
-            if n_matches == MAX_KEY_MATCHES:
-                break
-    return value
-
-
-cdef inline void find(const NormalizerTables* t, const uint8_t* p, size_t n, Found* found) noexcept nogil:
-    """What stands for what begins at p; n >= 1 bytes are text."""
-    cdef uint32_t value
-    found.p = p
-    found.kind = SYMBOL
-    if t.symbols.exist:
-        found.taken = longest_symbol(&t.symbols, p, n)
-        if found.taken:
-            found.n = found.taken
-            return
-    if t.units != NULL:
-        value = longest_key(t.units, p, n, &found.taken)
-        if found.taken:
-            found.p = t.replacements + value
-            found.n = strlen(<const char*>found.p)
-            found.kind = REPLACED
-            return
-    if p[0] & 0xC0 == 0x80:              # a key has taken the begin of a character
-        found.p = REPLACEMENT
-        found.n = 3
-        found.taken = 1
-        found.kind = REPLACED
-        return
-    found.kind = CHARACTER
-    found.taken = found.n = character_bytes(p[0])
-
-
-cdef inline uint32_t code_point(const uint8_t* p) noexcept nogil:
-    """Of a character of two or three bytes."""
-    if p[0] < 0xE0:
-        return <uint32_t>(p[0] & 0x1F) << 6 | (p[1] & 0x3F)
-    return <uint32_t>(p[0] & 0xF) << 12 | <uint32_t>(p[1] & 0x3F) << 6 | (p[2] & 0x3F)
-
-
-cdef inline bint is_looked_at(const NormalizerTables* t, const uint8_t* p) noexcept nogil:
-    """Whether something that is more than one byte may begin a symbol or a key."""
-    cdef uint32_t c
-    if p[0] >= 0xF0:
-        return t.looks_at_others
-    c = code_point(p)
-    return t.looked_at[c >> 6] >> (c & 63) & 1
 
 
 cdef size_t end_of_plain(const NormalizerTables* t, const uint8_t* p, size_t n, size_t at) noexcept nogil:
     """The end of the characters from `at` on that begin nothing and are no blanks."""
     while at < n:
         if p[at] < 0x80:
-            if t.classes[p[at]] & (BLANK | BEFORE_ASCII | (p[at + 1] >> 6 & BEFORE_OTHERS)):
+            if t.rules.classes[p[at]] & (BLANK | BEFORE_ASCII | (p[at + 1] >> 6 & BEFORE_OTHERS)):
                 break
-        elif is_looked_at(t, p + at):
+        elif is_looked_at(&t.rules, p + at):
             break
         at += character_bytes(p[at])
     return at
@@ -155,7 +80,7 @@ cdef size_t copy_plain(
         while at < end:
             c = p[at]
             if c < 0x80:
-                kind = t.classes[c]
+                kind = t.rules.classes[c]
                 if kind & (BEFORE_ASCII | (p[at + 1] >> 6 & BEFORE_OTHERS)):
                     ends = True
                     break
@@ -166,7 +91,7 @@ cdef size_t copy_plain(
                 q += (t.space_bytes if blank else 1) if not (blank & last & removes) else 0
                 last = blank
                 at += 1
-            elif is_looked_at(t, p + at):
+            elif is_looked_at(&t.rules, p + at):
                 ends = True
                 break
             else:
@@ -257,7 +182,7 @@ cdef int normalize(const NormalizerTables* t, const Aligned* text, Aligned* out)
     begin(out, text.tracing)
     if t.remove_extra_whitespaces:
         while at < n:
-            find(t, p + at, n - at, &found)
+            find(&t.rules, p + at, n - at, &found)
             if found.n != 1 or found.p[0] != c" ":
                 break
             at += found.taken
@@ -277,7 +202,7 @@ cdef int normalize(const NormalizerTables* t, const Aligned* text, Aligned* out)
                 at = copy_plain(t, p, n, at, out, &after_blank)
             if at == n or out.no_memory:
                 break
-        find(t, p + at, n - at, &found)
+        find(&t.rules, p + at, n - at, &found)
         source = base + <uint32_t>at
         at += found.taken
         source_end = base + <uint32_t>at
@@ -323,30 +248,15 @@ cdef class SentencePieceNormalizer:
 
     def __cinit__(self, model):
         cdef NormalizerTables* t = &self.tables
-        cdef Py_buffer units
         rules = model.normalizer
-        self.symbols = SymbolTable(model)
-        self.charsmap = rules.charsmap
-        t.symbols = self.symbols.symbols
-        if rules.charsmap is not None:
-            # The array of a Charsmap is never resized, and `self.charsmap` keeps it.
-            PyObject_GetBuffer(rules.charsmap.units, &units, PyBUF_SIMPLE)
-            t.units = <const uint32_t*>units.buf
-            PyBuffer_Release(&units)
-            t.replacements = <const uint8_t*>PyBytes_AS_STRING(rules.charsmap.replacements)
+        self.rules = RuleTable(model)
+        t.rules = self.rules.rules
         space = "\u2581".encode() if rules.escape_whitespaces else b" "
         t.space_bytes = len(space)
         memcpy(t.space, PyBytes_AS_STRING(space), t.space_bytes)
         t.add_dummy_prefix = rules.add_dummy_prefix
         t.remove_extra_whitespaces = rules.remove_extra_whitespaces
         t.whitespace_is_suffix = rules.treat_whitespace_as_suffix
-        t.looked_at = <uint64_t*>calloc(0x10000 >> 6, sizeof(uint64_t))
-        if t.looked_at == NULL:
-            raise MemoryError
-        set_classes(t)
-
-    def __dealloc__(self):
-        free(self.tables.looked_at)
 
     cdef int run(self, Scratch* s, const Aligned* text, Aligned* out) noexcept nogil:
         return normalize(&self.tables, text, out)
@@ -389,74 +299,3 @@ cdef class SentencePieceNormalizer:
             return out.text[:out.n], stretches
         finally:
             free_aligned(&out)
-
-
-cdef class SymbolTable:
-    """The user-defined symbols of a `SentencePieceModel`. Raises as `Trie`."""
-
-    def __cinit__(self, model):
-        # A NUL is in no table of the library.
-        symbols = {
-            piece.text.encode(): id_
-            for id_, piece in enumerate(model.pieces)
-            if piece.type is PieceType.USER_DEFINED and piece.text != "\0"
-        }
-        self.trie = Trie(symbols)
-        self.symbols.exist = len(symbols) > 0
-        self.symbols.nodes = self.trie.nodes
-        self.symbols.root = self.trie.root
-
-
-cdef void set_classes(NormalizerTables* t) noexcept:
-    """Find out which characters may begin something."""
-    cdef uint8_t utf8[4]
-    cdef uint32_t c
-    cdef unsigned after
-    utf8[1] = 0
-    for c in range(0x80):
-        utf8[0] = <uint8_t>c
-        t.classes[c] = BLANK if c == c" " else 0
-        for after in range(256):
-            utf8[1] = <uint8_t>after
-            if begins_with(t, utf8, 1) == 2 or begins_with(t, utf8, 2):
-                t.classes[c] |= BEFORE_ASCII if after < 0x80 else BEFORE_OTHERS
-    for c in range(0x80, 0x10000):
-        if c < 0x800:
-            utf8[0] = <uint8_t>(0xC0 | c >> 6)
-            utf8[1] = <uint8_t>(0x80 | c & 0x3F)
-        else:
-            utf8[0] = <uint8_t>(0xE0 | c >> 12)
-            utf8[1] = <uint8_t>(0x80 | c >> 6 & 0x3F)
-            utf8[2] = <uint8_t>(0x80 | c & 0x3F)
-        if begins_with(t, utf8, 2 if c < 0x800 else 3):
-            t.looked_at[c >> 6] |= <uint64_t>1 << (c & 63)
-    for c in range(0xF0, 0xF5):
-        utf8[0] = <uint8_t>c
-        t.looks_at_others |= begins_with(t, utf8, 1) > 0
-
-
-cdef int begins_with(const NormalizerTables* t, const uint8_t* p, size_t n) noexcept nogil:
-    """2: some symbol or key is, or ends in, the n bytes at p; 1: some begin with them; 0: none."""
-    cdef Node node = t.symbols.root
-    cdef uint32_t place, index
-    cdef size_t i
-    cdef int found = 0
-    if t.symbols.exist:
-        found = 1
-        for i in range(n):
-            if not step(t.symbols.nodes, &node, p[i]):
-                found = 0
-                break
-            if node.value != NO_VALUE:
-                return 2
-    if t.units == NULL:
-        return found
-    place = offset(t.units[0])
-    for i in range(n):
-        index = place ^ p[i]
-        if t.units[index] & 0x800000FFu != p[i]:
-            return found
-        if t.units[index] & 1 << 8:
-            return 2
-        place = index ^ offset(t.units[index])
-    return 1

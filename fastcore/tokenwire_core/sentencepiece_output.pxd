@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from tokenwire_core.aligned cimport TRACE_REFERENCE
 from tokenwire_core.one_piece cimport put
 from tokenwire_core.scratch cimport Scratch, reserve_tokens
-from tokenwire_core.sentencepiece_normalizer cimport character_bytes
+from tokenwire_core.sentencepiece_rules cimport character_bytes
 from tokenwire_core.trie cimport NO_VALUE
 from tokenwire_core.vocab cimport WORD_IDS
 

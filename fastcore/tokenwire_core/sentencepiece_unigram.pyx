@@ -25,7 +25,7 @@ from libc.stdlib cimport free, malloc
 from tokenwire_core.sentencepiece_spec import PieceType
 
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, reserve
-from tokenwire_core.sentencepiece_normalizer cimport character_bytes
+from tokenwire_core.sentencepiece_rules cimport character_bytes
 from tokenwire_core.sentencepiece_output cimport begin_output, close_output, open_output, put_cut
 from tokenwire_core.sentencepiece_words cimport known_word, learn_word, may_learn, next_words, put_word
 from tokenwire_core.trie cimport NO_VALUE, Node, step

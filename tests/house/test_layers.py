@@ -56,7 +56,7 @@ LAYERS = {
             *("one_piece", "template", "text_input"),
         },
         {
-            *("char_stages", "safe_edges", "sentencepiece_normalizer"),
+            *("char_stages", "safe_edges", "sentencepiece_normalizer", "sentencepiece_rules"),
             *("text_stages", "unigram", "wordpiece"),
         },
         {"sentencepiece_output", "sentencepiece_words"},
