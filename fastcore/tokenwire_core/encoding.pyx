@@ -207,7 +207,10 @@ cdef class Encoding:
         """Starts and ends in bytes of the text that was encoded, and piece numbers: of each the packed uint32."""
         key = (text, reference)
         if key not in self.traces:
-            self.traces[key] = self.encoder.trace(self.inputs[text], reference)
+            traced = self.encoder.trace(self.inputs[text], reference)
+            if len(traced[0]) != self.sizes[text] * sizeof(uint32_t):
+                raise AssertionError("a text had another number of tokens when it was encoded with places")
+            self.traces[key] = traced
         return self.traces[key]
 
     def _reference_spans(self, unit):

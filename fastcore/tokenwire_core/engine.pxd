@@ -28,6 +28,8 @@ cdef class Engine:
     # The control tokens that are spelled in s.text[start:end]: (id, start, end) in order.
     cdef list find(self, Scratch* s, size_t start, size_t end)
 
+# The bytes of an id, which a vocabulary knows.
+cdef bytes bytes_of(Vocab vocab, uint32_t id)
 # Raise what a Status says.
 cdef int check(Scratch* s, int status) except -1
 

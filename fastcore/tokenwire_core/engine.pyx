@@ -4,10 +4,17 @@ There is one for each format: `rank_engine`, `pipeline_engine`, `sentencepiece_e
 construction, so any number of threads may use one; what a call writes to is the scratch that it is given.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
+
 from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError, UnknownTextError
 from tokenwire_core.regex_split import TIMEOUT_S
 
 from tokenwire_core.scratch cimport GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, UNKNOWN_TEXT
+
+
+cdef bytes bytes_of(Vocab vocab, uint32_t id):
+    cdef const uint32_t* at = vocab.tables.starts + id
+    return PyBytes_FromStringAndSize(<const char*>vocab.tables.blob + at[0], at[1] - at[0])
 
 
 cdef int check(Scratch* s, int status) except -1:

@@ -24,7 +24,7 @@ cdef class PipelineEngine(Engine):
     cdef PreTokenizerChain pre_tokenizer
     cdef Model model
     cdef ByteBpe bytes_model         # the model, where it takes bytes; else None
-    cdef list tokens                 # by id: its bytes
+    cdef dict spellings              # the bytes of each id, where the model does not take bytes
     cdef bint needs_places           # a stage asks where its text comes from
 
     cdef int encode_text(self, Scratch* s, const Aligned* text, Progress* progress) noexcept nogil

@@ -37,7 +37,7 @@ from tokenwire_core.aligned cimport (
 )
 from tokenwire_core.added cimport Search
 from tokenwire_core.char_bpe cimport CharBpe
-from tokenwire_core.engine cimport GIL_BYTES, check, next_word
+from tokenwire_core.engine cimport GIL_BYTES, bytes_of, check, next_word
 from tokenwire_core.pieces cimport encode_pieces, place_tokens
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, Range, append_token, reserve_tokens
 from tokenwire_core.split cimport split_chunk
@@ -66,17 +66,16 @@ cdef class PipelineEngine(Engine):
         pipeline = spec.pipeline
         self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
         self.added_tokens = pipeline.added_tokens
+        self.normalizer = NormalizerChain(pipeline.normalizer)
         spellings = [
-            normalize(pipeline.normalizer, token.content)[0] if token.normalized else token.content
+            normalize(self.normalizer, token.content)[0] if token.normalized else token.content
             for token in self.added_tokens
         ]
         self.added = AddedTokens(self.added_tokens, spellings)
         contents = {id: text for text, id in vocabulary_of(pipeline.model).items()}
         contents |= {token.id: spelling for token, spelling in zip(self.added_tokens, spellings)}
-        special_texts = {token.content for token in self.added_tokens if token.special}
-        special_ids = {id for id, text in contents.items() if text in special_texts}
+        special_ids = {token.id for token in self.added_tokens if token.special}
         self.decoder = pipeline_decoder(pipeline, contents, special_ids)
-        self.normalizer = NormalizerChain(pipeline.normalizer)
         never = frozenset(self.control_tokens.values())
         fits = isinstance(pipeline.model, BytePairModel) and ByteBpe.fits(pipeline.model, never)
         self.pre_tokenizer = PreTokenizerChain(pipeline.pre_tokenizer, fits)
@@ -91,16 +90,15 @@ cdef class PipelineEngine(Engine):
         self.max_text_bytes = min(bounds, default=None)
         self.runs_regex = bool(bounds)
         self.integers = list(range(spec.vocab_size))
-        self.tokens = [None] * len(self.integers)
-        for id, token in spec.tokens():
-            self.tokens[id] = token
-        if self.bytes_model is not None:
+        if self.bytes_model is None:
+            self.spellings = dict(spec.tokens())
+        else:
             self.n_unreachable = self.bytes_model.merges.n_unreachable
             if is_tiling(pipeline, self.pre_tokenizer.fast_pattern >= 0):
                 self.tiling = self.bytes_model.vocab
 
     cpdef bytes bytes_of(self, uint32_t id):
-        return self.tokens[id]
+        return self.spellings[id] if self.bytes_model is None else bytes_of(self.bytes_model.vocab, id)
 
     cdef object allowing(self, object spellings):
         return bytes([
@@ -143,7 +141,11 @@ cdef class PipelineEngine(Engine):
         progress.n_words = next_word(s)
         text.text = s.text + start
         text.n = end - start
-        text.tracing = TRACE_REFERENCE if self.needs_places and not s.tracing else s.tracing
+        # What a stage makes of a place must not depend on who asks for places. Without a normalizer both rules say the
+        # same of the first.
+        text.tracing = s.tracing
+        if self.needs_places and (not s.tracing or not self.normalizer.is_empty):
+            text.tracing = TRACE_REFERENCE
         one.start = 0
         one.source = 0
         one.source_end = SAME

@@ -6,13 +6,12 @@ Cost: linear in the text and O(n log n) in the longest piece; about 7 ns a byte 
 whose pieces are long and not cached.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t
 
 from tokenwire_core.decoders import byte_level_decoder
 from tokenwire_core.regex_split import RegexSplitter
 
-from tokenwire_core.engine cimport GIL_BYTES, next_word
+from tokenwire_core.engine cimport GIL_BYTES, bytes_of, next_word
 from tokenwire_core.pieces cimport encode_pieces, place_tokens
 from tokenwire_core.scratch cimport append_token
 from tokenwire_core.special cimport ControlMatch
@@ -39,8 +38,7 @@ cdef class RankEngine(Engine):
             self.tiling = self.vocab
 
     cpdef bytes bytes_of(self, uint32_t id):
-        cdef const uint32_t* at = self.vocab.tables.starts + id
-        return PyBytes_FromStringAndSize(<const char*>self.vocab.tables.blob + at[0], at[1] - at[0])
+        return bytes_of(self.vocab, id)
 
     cdef object allowing(self, object spellings):
         if spellings is None:
