@@ -8,12 +8,12 @@ import threading
 from dataclasses import replace
 
 import pytest
-import tokenwire_core
 from hypothesis import given
 from tokenwire_core import charset
 from tokenwire_core.alphabet import MAX_REMEMBERED
 from tokenwire_core.encoder import Encoder
 from tokenwire_core.errors import ArtifactError, PatternTooSlowError, TextTooLongError
+from tokenwire_core.formats.tiktoken_ranks import read_tiktoken_ranks
 from tokenwire_core.pattern import MAX_DEPTH, MAX_ITEMS, MAX_REPEATS, MAX_SETS, rewrite
 from tokenwire_core.regex_split import RegexSplitter
 from tokenwire_core.split import FAMILIES, split
@@ -102,7 +102,7 @@ def test_each_construct_is_tiktokens(pattern: str, text: str) -> None:
 @pytest.mark.parametrize("pattern", sorted(FAMILIES))
 def test_a_compiled_pattern_rewritten_has_the_compiled_pieces(pattern: str, seed: int) -> None:
     """The two ways from a pattern to pieces agree, and so do the encoders made of them."""
-    spec = tokenwire_core.read_spec(rank_file([b"he", b" t", b" the", b"\xc3\xa9", b"  "]), pattern=pattern)
+    spec = read_tiktoken_ranks(rank_file([b"he", b" t", b" the", b"\xc3\xa9", b"  "]), pattern=pattern)
     compiled, rewritten = Encoder(spec), Encoder(replace(spec, pattern=f"(?:{pattern})"))
     assert (compiled.splitter, rewritten.splitter) == ("compiled", "regex")
     splitter = RegexSplitter(pattern)

@@ -17,6 +17,7 @@ from tokenwire_core import (
     reference,
 )
 from tokenwire_core.reference import ReferenceEncoder
+from tokenwire_core.spec import RankFileSpec
 
 from tests.core import made_up
 from tests.rank_files import ours
@@ -28,13 +29,18 @@ WORDS = r"\w+|\s+|[^\w\s]+"
 def twins(tokens: list[bytes], pattern: str = WORDS) -> tuple[Encoder, ReferenceEncoder]:
     """Both encoders over one made-up vocabulary."""
     encoder = made_up.encoder(tokens, pattern, {"<x>": 5000, "<x>y": 5001, "<<": 5002})
-    return encoder, ReferenceEncoder(encoder.spec)
+    return encoder, twin(encoder)
+
+
+def twin(encoder: Encoder) -> ReferenceEncoder:
+    assert isinstance(encoder.spec, RankFileSpec)
+    return ReferenceEncoder(encoder.spec)
 
 
 @functools.cache
 def twin_of(name: str) -> ReferenceEncoder:
     """The twin of a published vocabulary."""
-    return ReferenceEncoder(ours(name).spec)
+    return twin(ours(name))
 
 
 def test_the_worked_example_holds() -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_core import TokenizerSpec, read_spec
-from tokenwire_core.spec import canonical_json
+from tokenwire_core.formats.tiktoken_ranks import read_tiktoken_ranks
+from tokenwire_core.spec import RankFileSpec, canonical_json
 
 from tests.core import made_up
 from tests.rank_files import rank_file
@@ -21,8 +21,8 @@ PUBLISHED = {
 }
 
 
-def small_spec() -> TokenizerSpec:
-    return read_spec(
+def small_spec() -> RankFileSpec:
+    return read_tiktoken_ranks(
         made_up.rank_file([b"ab"]), pattern=made_up.WHOLE, special_tokens={"<z>": 300, "<a>": 301}
     )
 
@@ -31,11 +31,11 @@ def small_spec() -> TokenizerSpec:
 def test_the_digest_is_the_published_one(name: str) -> None:
     """A rank file, its pattern and its special tokens have one identity, the same in every version."""
     file = rank_file(name)
-    spec = read_spec(file.data, pattern=file.pattern, special_tokens=file.special_tokens)
+    spec = read_tiktoken_ranks(file.data, pattern=file.pattern, special_tokens=file.special_tokens)
     assert spec.digest == PUBLISHED[name]
 
 
-CHANGES: dict[str, Callable[[TokenizerSpec], TokenizerSpec]] = {
+CHANGES: dict[str, Callable[[RankFileSpec], RankFileSpec]] = {
     "another file": lambda spec: dataclasses.replace(spec, files=("0" * 64,)),
     "another format": lambda spec: dataclasses.replace(spec, format="other"),
     "another pattern": lambda spec: dataclasses.replace(spec, pattern=spec.pattern + "+"),
@@ -43,12 +43,13 @@ CHANGES: dict[str, Callable[[TokenizerSpec], TokenizerSpec]] = {
     "another spelling": lambda spec: dataclasses.replace(spec, special_tokens={"<z>": 300, "<b>": 301}),
     "ids exchanged": lambda spec: dataclasses.replace(spec, special_tokens={"<z>": 301, "<a>": 300}),
     "no special tokens": lambda spec: dataclasses.replace(spec, special_tokens={}),
+    "a chosen control token": lambda spec: dataclasses.replace(spec, chosen_control_tokens=("<a>",)),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_whatever_decides_the_ids_decides_the_digest(
-    change: Callable[[TokenizerSpec], TokenizerSpec],
+    change: Callable[[RankFileSpec], RankFileSpec],
 ) -> None:
     """Two tokenizers that may differ in an id differ in their digest."""
     assert change(small_spec()).digest != small_spec().digest

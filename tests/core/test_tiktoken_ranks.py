@@ -13,14 +13,15 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_core import ArtifactError, TokenizerSpec, read_spec
+from tokenwire_core import ArtifactError
 from tokenwire_core.formats.tiktoken_ranks import (
     MAX_LINE_BYTES,
     MAX_PATTERN_BYTES,
     MAX_SPECIAL_BYTES,
     MAX_TOKEN_BYTES,
+    read_tiktoken_ranks,
 )
-from tokenwire_core.spec import MAX_VOCAB_SIZE
+from tokenwire_core.spec import MAX_VOCAB_SIZE, RankFileSpec
 
 from tests.core import made_up
 from tests.rank_files import parse_ranks, rank_file
@@ -33,8 +34,8 @@ def line(token: bytes, rank: object) -> bytes:
     return base64.b64encode(token) + f" {rank}\n".encode()
 
 
-def read(data: bytes, special_tokens: Mapping[str, int] | None = None) -> TokenizerSpec:
-    return read_spec(data, pattern=made_up.WHOLE, special_tokens=special_tokens)
+def read(data: bytes, special_tokens: Mapping[str, int] | None = None) -> RankFileSpec:
+    return read_tiktoken_ranks(data, pattern=made_up.WHOLE, special_tokens=special_tokens)
 
 
 BAD_FILES = {
@@ -109,7 +110,7 @@ def test_ranks_come_in_id_order_whatever_order_the_lines_have(random: Random) ->
 def test_published_files_are_read_to_the_same_tokens(name: str) -> None:
     """The embedded files give what a plain reader of base64 and decimals gives."""
     file = rank_file(name)
-    spec = read_spec(file.data, pattern=file.pattern, special_tokens=file.special_tokens)
+    spec = read_tiktoken_ranks(file.data, pattern=file.pattern, special_tokens=file.special_tokens)
     assert dict(spec.ranks) == parse_ranks(file.data)
     assert dict(spec.special_tokens) == dict(file.special_tokens)
     assert spec.control_tokens == tuple(spec.special_tokens)
@@ -122,7 +123,9 @@ def test_every_file_of_the_reference_data_is_read(reference_data: Path) -> None:
     for path in files:
         data = lzma.decompress(path.read_bytes())
         encoding = json.loads(path.with_name(path.name.replace(".tiktoken.xz", ".encoding.json")).read_text())
-        spec = read_spec(data, pattern=encoding["pat_str"], special_tokens=encoding["special_tokens"])
+        spec = read_tiktoken_ranks(
+            data, pattern=encoding["pat_str"], special_tokens=encoding["special_tokens"]
+        )
         assert dict(spec.ranks) == parse_ranks(data)
         assert dict(spec.special_tokens) == encoding["special_tokens"]
 
@@ -171,15 +174,15 @@ def test_special_tokens_may_reach_their_limits_and_fill_holes() -> None:
 def test_a_pattern_is_needed_and_bounded(reason: str, pattern: str | None) -> None:
     """A rank file says nothing about splitting, so its pattern comes with it."""
     with pytest.raises(ArtifactError) as caught:
-        read_spec(BASE, pattern=pattern)
+        read_tiktoken_ranks(BASE, pattern=pattern)
     assert caught.value.reason == reason
 
 
 def test_control_tokens_must_be_special_tokens() -> None:
     """A control token that is named but has no id is a mistake, not a wish."""
-    spec = read_spec(BASE, pattern=".", special_tokens={"<x>": 300}, control_tokens=["<x>"])
+    spec = read_tiktoken_ranks(BASE, pattern=".", special_tokens={"<x>": 300}, control_tokens=["<x>"])
     assert spec.control_tokens == ("<x>",)
-    assert spec.digest == read_spec(BASE, pattern=".", special_tokens={"<x>": 300}).digest
+    assert spec.digest == read_tiktoken_ranks(BASE, pattern=".", special_tokens={"<x>": 300}).digest
     with pytest.raises(ArtifactError) as caught:
-        read_spec(BASE, pattern=".", special_tokens={"<x>": 300}, control_tokens=["<y>"])
+        read_tiktoken_ranks(BASE, pattern=".", special_tokens={"<x>": 300}, control_tokens=["<y>"])
     assert caught.value.reason == "UNKNOWN_CONTROL_TOKEN"
