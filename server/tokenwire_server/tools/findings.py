@@ -98,7 +98,7 @@ def _of_pipeline(spec: PipelineSpec, encoder: Encoder) -> Findings:
         "added_tokens": [spelling for spelling, token in added.items() if not token.special],
         "control_tokens": list(spec.control_tokens),
         "control_tokens_as_text": _as_text(encoder),
-        "control_tokens_in_vocabulary": sum(spelling in vocab for spelling in spec.control_tokens),
+        "n_controls_in_vocabulary": sum(spelling in vocab for spelling in spec.control_tokens),
         "proposed_control_tokens": [
             spelling
             for spelling in dict.fromkeys((*added, *vocab))
