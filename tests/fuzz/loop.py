@@ -1,0 +1,185 @@
+"""The loop: change an artifact, hold it to the law, and keep it for more changes if it reached something new."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Final
+
+from tokenwire_core import charsmap
+from tokenwire_core.formats import (
+    fields,
+    hf_added,
+    hf_json,
+    hf_models,
+    hf_patterns,
+    hf_post_processor,
+    hf_stages,
+    protobuf_wire,
+    sentencepiece_model,
+    strict_json,
+    tiktoken_ranks,
+    tokenizer_config_json,
+)
+
+from tests.fuzz.artifact import Artifact, Loader
+from tests.fuzz.check import BreachError, Watched, load, use
+from tests.fuzz.feedback import Edges
+from tests.fuzz.lines import Lines
+from tests.fuzz.mutate import Mutator
+
+READERS: Final[dict[Loader, list[ModuleType]]] = {
+    "tiktoken": [tiktoken_ranks],
+    "hf_json": [
+        *(charsmap, fields, hf_added, hf_json, hf_models, hf_patterns, hf_post_processor, hf_stages, strict_json),
+        tokenizer_config_json,
+    ],
+    "sentencepiece": [charsmap, protobuf_wire, sentencepiece_model],
+}  # fmt: skip
+"""What each loader is in Python: the modules whose lines count."""
+
+LOOKUPS: Final = frozenset(("Charsmap",))
+"""Classes there that do nothing when an artifact is loaded: the twins look things up with them."""
+
+MAX_MUTATIONS: Final = 4
+N_FINDINGS: Final = 20
+"""After so many different ones a run ends."""
+
+
+@dataclass(slots=True)
+class Finding:
+    """An artifact that breaks the law. `key` tells apart what has different causes."""
+
+    artifact: Artifact
+    key: str
+    report: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run did."""
+
+    n_runs: int = 0
+    n_kept: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+
+def check(
+    artifact: Artifact,
+    loader: Loader,
+    lines: Watched = contextlib.nullcontext,
+    edges: Watched = contextlib.nullcontext,
+) -> str:
+    """Load and use an artifact: the reason of a refusal, or `loaded`. Raises as `load` and `use` do.
+
+    Its lines and edges are `watched` while it is loaded, edges also while it is used.
+    """
+    with lines(), edges():
+        loaded = load(artifact, loader)
+    if isinstance(loaded, str):
+        return loaded
+    use(artifact, *loaded, edges)
+    return "loaded"
+
+
+def find(artifact: Artifact, loader: Loader) -> Finding | None:
+    """What is wrong with an artifact, or nothing."""
+    try:
+        check(artifact, loader)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
+        return finding(artifact, error)
+    return None
+
+
+def finding(artifact: Artifact, error: Exception) -> Finding:
+    """What escaped, told apart from others by its type and where in the project it was raised."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if "tokenwire_core" in frame.filename
+    ]
+    where = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+    breach = (
+        str(error).partition(": ")[2].partition(":")[0]
+        if type(error).__name__ == BreachError.__name__
+        else ""
+    )
+    key = f"{type(error).__name__} {breach} {where}".strip()
+    return Finding(artifact, key, "".join(traceback.format_exception(error))[-4000:])
+
+
+class Loop:
+    """One run of fuzzing in this process.
+
+    Args:
+        corpus: what to start from.
+        edges: feedback of compiled code, if it is built to give any.
+        before_each: called with each artifact before it is loaded, so that one that ends the process is known.
+        on_new: called with each artifact that is kept.
+    """
+
+    def __init__(
+        self,
+        loader: Loader,
+        corpus: Sequence[Artifact],
+        seed: int,
+        *,
+        edges: Edges | None = None,
+        before_each: Callable[[Artifact], None] = lambda _: None,
+        on_new: Callable[[Artifact], None] = lambda _: None,
+    ) -> None:
+        self.lines = Lines(READERS[loader], LOOKUPS)
+        self.tally = Tally()
+        self._loader = loader
+        self._rng = random.Random(f"{loader}/{seed}")
+        self._edges = edges
+        self._watched_edges: Watched = edges.watched if edges else contextlib.nullcontext
+        self._before_each, self._on_new = before_each, on_new
+        self._corpus: list[Artifact] = []
+        self._mutator = Mutator(loader, corpus)
+        self._first = list(corpus)
+
+    def run(self, seconds: float = float("inf"), most_runs: int | None = None) -> Tally:
+        """Run the corpus once, then changes of it until the time or the number of runs is over."""
+        until = time.monotonic() + seconds
+        for artifact in self._first:
+            self.run_one(artifact)
+            self._corpus.append(artifact)
+        while time.monotonic() < until and (most_runs is None or self.tally.n_runs < most_runs):
+            if len(self.tally.findings) >= N_FINDINGS:
+                break
+            artifact = self._changed()
+            if self.run_one(artifact):
+                self._corpus.append(artifact)
+                self.tally.n_kept += 1
+                self._on_new(artifact)
+        return self.tally
+
+    def run_one(self, artifact: Artifact) -> bool:
+        """Whether the artifact reached something new."""
+        self._before_each(artifact)
+        steps_before = self.lines.n_steps
+        self.tally.n_runs += 1
+        try:
+            outcome = check(artifact, self._loader, self.lines.watched, self._watched_edges)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
+            found = finding(artifact, error)
+            self.tally.findings.setdefault(found.key, found)
+            outcome = "FINDING"
+        self.tally.outcomes[outcome] += 1
+        n_news = self._edges.take() if self._edges else 0
+        return bool(n_news) or self.lines.n_steps > steps_before
+
+    def _changed(self) -> Artifact:
+        """One of the corpus, every second time of the latest of it, changed a few times."""
+        rng, corpus = self._rng, self._corpus
+        latest = rng.random() < 0.5
+        artifact = rng.choice(corpus[-max(len(corpus) // 8, 8) :] if latest else corpus)
+        for _ in range(rng.choice((1, 1, 2, MAX_MUTATIONS))):
+            artifact = self._mutator.mutate(artifact, rng.choice(corpus), rng)
+        return artifact
