@@ -161,8 +161,12 @@ def _check_growth(decoders: Sequence[pipeline.Decoder]) -> None:
         raise ArtifactError("UNSUPPORTED_STAGE", message, path="decoder")
 
 
-def sentencepiece_decoder(model: SentencePieceModel) -> TokenDecoder:
-    """The decoder of a SentencePiece model. It has no special tokens to leave out: control pieces give nothing."""
+def sentencepiece_decoder(model: SentencePieceModel, special_ids: Collection[int] = ()) -> TokenDecoder:
+    """The decoder of a SentencePiece model, whose control pieces give nothing.
+
+    Args:
+        special_ids: those that `skip_special` leaves out beside them.
+    """
     rules = model.normalizer
     drops_blank = rules.add_dummy_prefix or rules.remove_extra_whitespaces
     rows: list[bytes] = []
@@ -190,6 +194,7 @@ def sentencepiece_decoder(model: SentencePieceModel) -> TokenDecoder:
         list(rows),
         list(first_rows) if first_rows != rows else None,
         "single bytes",
+        special_ids=special_ids,
         byte_ids=[id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE],
         staying_ids=staying_ids,
         new_filter=None if denormalizer is None else lambda *_: Denormalizer(denormalizer),

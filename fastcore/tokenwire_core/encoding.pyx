@@ -15,7 +15,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from tokenwire_core.reference_offsets import in_unit, trimmed
-from tokenwire_core.spec import PipelineSpec
+from tokenwire_core.spec import PipelineSpec, RankFileSpec
 from tokenwire_core.template import TextRun
 
 from tokenwire_core.utf8 cimport to_sent
@@ -138,7 +138,7 @@ cdef class Encoding:
         cdef list all_starts = [], all_ends = []
         if unit not in UNITS:
             raise ValueError(f"unit must be byte, codepoint or utf16, not {unit!r}")
-        if reference and self.encoder.engine.tiling is None:
+        if reference and not isinstance(self.encoder.spec, RankFileSpec):
             return self._reference_spans(unit)
         starts = <uint32_t*>malloc((2 * n + 1) * sizeof(uint32_t))
         if starts == NULL:

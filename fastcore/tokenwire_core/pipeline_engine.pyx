@@ -74,8 +74,9 @@ cdef class PipelineEngine(Engine):
         self.added = AddedTokens(self.added_tokens, spellings)
         contents = {id: text for text, id in vocabulary_of(pipeline.model).items()}
         contents |= {token.id: spelling for token, spelling in zip(self.added_tokens, spellings)}
-        special_ids = {token.id for token in self.added_tokens if token.special}
-        self.decoder = pipeline_decoder(pipeline, contents, special_ids)
+        # The reference knows special tokens by what they are decoded as.
+        special = {token.content for token in self.added_tokens if token.special}
+        self.decoder = pipeline_decoder(pipeline, contents, {id for id, text in contents.items() if text in special})
         never = frozenset(self.control_tokens.values())
         fits = isinstance(pipeline.model, BytePairModel) and ByteBpe.fits(pipeline.model, never)
         self.pre_tokenizer = PreTokenizerChain(pipeline.pre_tokenizer, fits)

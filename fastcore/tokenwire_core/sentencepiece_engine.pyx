@@ -36,7 +36,7 @@ cdef class SentencePieceEngine(Engine):
         self.normalizer = SentencePieceNormalizer(model)
         self.model = SentencePieceTokenizer(model)
         self.tokens = [token for _, token in spec.tokens()]
-        self.decoder = sentencepiece_decoder(spec.sentencepiece)
+        self.decoder = sentencepiece_decoder(spec.sentencepiece, set(self.control_tokens.values()))
         self.integers = list(range(len(self.tokens)))
 
     cpdef bytes bytes_of(self, uint32_t id):
