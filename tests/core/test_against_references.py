@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.artifact_files import AS_TEXT, PULLED_NAMES, TABLE, Mode, ours, theirs
+from tests.artifact_files import AS_TEXT, PULLED_NAMES, TABLE, HuggingFace, Layout, Mode, ours, theirs
 from tests.core.test_against_tiktoken import CONTEXTS, all_code_points, blocks, corpus_files
+from tests.core.test_golden_artifacts import WITH_VECTORS
 from tests.strategies import CONTROL_WORDS, LINES, random_text
 
 N_RANDOM_TEXTS = 100_000
@@ -25,6 +26,9 @@ SHARE = 50
 N_SHOWN = 5
 MOST_CONTROL_WORDS = 200
 """Of the thousands of `<unused7>` in some vocabularies so many are spelled, nearly, in random texts."""
+
+MOST_OF_A_PAIR = 200
+"""Characters of one of two texts."""
 
 Differs = Callable[[str], bool]
 
@@ -133,6 +137,10 @@ def random_texts(name: str, seed: str, n_texts: int) -> Iterator[str]:
             yield text
 
 
+def has_pairs(name: str) -> bool:
+    return TABLE[name].format == "hf_json"
+
+
 def limit(name: str) -> int:
     """The most bytes of a text that our encoder takes at once."""
     return ours(name).max_text_bytes or 1 << 30
@@ -160,14 +168,14 @@ def random_ids(name: str, rng: random.Random) -> list[int]:
 
 @pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
 def test_some_texts(name: str, seed: int) -> None:
-    """A few hundred random texts; the long run has 100,000."""
-    assert differences(name, random_texts(name, f"{seed}/few", 400)) == []
+    """A hundred random texts; the long run has 100,000."""
+    assert differences(name, random_texts(name, f"{seed}/few", 100)) == []
 
 
 @pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
 def test_some_code_points_in_five_contexts(name: str, seed: int) -> None:
     """A seeded sample of the code points, in each context; the long run has all of them."""
-    sample = random.Random(seed).sample(range(0x110000 - 0x800), 300)
+    sample = random.Random(seed).sample(range(0x110000 - 0x800), 200)
     characters = [chr(value if value < 0xD800 else value + 0x800) for value in sample]
     assert differences(name, (put(c) for put in CONTEXTS.values() for c in characters), [AS_TEXT]) == []
 
@@ -190,12 +198,47 @@ def test_spelled_control_tokens(name: str) -> None:
     assert [text for text in texts if control.isdisjoint(ours(name).encode(text, special="allow").ids)] == []
 
 
+def pair_differences(name: str, n_pairs: int, seed: str) -> list[tuple[Mode, str, str]]:
+    """Pairs of texts for which ids, offsets, or what tells tokens apart are other than the library's."""
+    encoder, library = ours(name), theirs(name)
+    assert isinstance(library, HuggingFace)
+    texts = [text[:MOST_OF_A_PAIR] for text in random_texts(name, seed, 2 * n_pairs)]
+    found = []
+    for text, pair in zip(texts[::2], texts[1::2], strict=True):
+        for mode in (Mode("allow", False), Mode("allow", True)):
+            encoding = encoder.encode(text, pair, special=mode.special, add_special=mode.add_special)
+            layout = Layout(
+                encoding.ids,
+                encoding.offsets("codepoint", reference=True),
+                encoding.type_ids,
+                encoding.sequence_ids,
+                encoding.word_ids,
+                encoding.special_tokens_mask,
+            )
+            if layout != library.layout(text, pair, mode):
+                found.append((mode, text, pair))
+    return found[:N_SHOWN]
+
+
+@pytest.mark.parametrize("name", [name for name in PULLED_NAMES if has_pairs(name)], scope="module")
+def test_some_pairs(name: str, seed: int) -> None:
+    """Of two texts everything is the library's: ids, offsets, type ids, words, masks; the long run has more."""
+    assert pair_differences(name, 20, f"{seed}/pairs") == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in WITH_VECTORS if has_pairs(name)], scope="module")
+def test_many_pairs(name: str, seed: int) -> None:
+    """2,000 random pairs of texts."""
+    assert pair_differences(name, 2000, f"{seed}/many pairs") == []
+
+
 @pytest.mark.parametrize("name", PULLED_NAMES, scope="module")
 def test_any_ids(name: str, seed: int) -> None:
     """Ids that come from no text decode to what the library makes of them, with special tokens and without."""
     rng = random.Random(f"{seed}/{name}/ids")
     encoder, library = ours(name), theirs(name)
-    lists = [random_ids(name, rng) for _ in range(300)]
+    lists = [random_ids(name, rng) for _ in range(100)]
     for skip_special in {False, library.skips_special}:
         found = [encoder.decode(ids, skip_special=skip_special, reference=True) for ids in lists]
         expected = library.decode(lists, skip_special)
@@ -203,7 +246,7 @@ def test_any_ids(name: str, seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TABLE, scope="module")
+@pytest.mark.parametrize("name", WITH_VECTORS, scope="module")
 def test_every_spelled_control_token(name: str) -> None:
     """So it is for every control token of every artifact."""
     texts = spelled(name)
@@ -214,7 +257,7 @@ def test_every_spelled_control_token(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("name", TABLE, scope="module")
+@pytest.mark.parametrize("name", WITH_VECTORS, scope="module")
 def test_all_code_points(name: str, context: str) -> None:
     """Each of the 1,112,064 code points, in this context; alone also with control tokens allowed and a template."""
     modes = theirs(name).modes if context == "alone" else [AS_TEXT]
@@ -222,14 +265,14 @@ def test_all_code_points(name: str, context: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TABLE, scope="module")
+@pytest.mark.parametrize("name", WITH_VECTORS, scope="module")
 def test_many_random_texts(name: str, seed: int) -> None:
     """100,000 random texts in each way to encode."""
     assert differences(name, random_texts(name, f"{seed}/many", N_RANDOM_TEXTS)) == []
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TABLE, scope="module")
+@pytest.mark.parametrize("name", WITH_VECTORS, scope="module")
 def test_corpora_in_full(name: str, reference_data: Path) -> None:
     """Every corpus file as one text, as far as our encoder takes it: ids and count in each way to encode."""
     found: dict[str, Any] = {}
