@@ -8,6 +8,7 @@ that it could depend on has changed.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import re
 import shutil
@@ -46,6 +47,14 @@ _CIMPORT: Final = re.compile(r"^ *from tokenwire_core\.(\w+) cimport", re.M)
 def build(kind: Kind) -> Path:
     """The folder that holds the built package; put before all others on the path."""
     package = CACHE / kind / "tokenwire_core"
+    package.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _build_package(package, kind)
+    return package.parent
+
+
+def _build_package(package: Path, kind: Kind) -> None:
     for stale in package.glob("*.p*"):
         stale.unlink()
     # What is built is a copy, so that a change of the tree meanwhile does not come in by halves.
@@ -57,7 +66,6 @@ def build(kind: Kind) -> Path:
     feedback = Path(__file__).parent / "feedback.c"
     command = ["gcc", "-O2", "-fPIC", "-shared", "-o", str(FEEDBACK), str(feedback)]
     _if_changed(FEEDBACK, feedback.read_bytes(), command)
-    return package.parent
 
 
 def _build_module(source: Path, kind: Kind) -> None:
@@ -91,6 +99,8 @@ def _if_changed(result: Path, inputs: bytes, command: list[str], folder: Path = 
     stamp_file = result.with_suffix(result.suffix + ".stamp")
     if result.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
         return
+    # A process that runs what was built before keeps it.
+    result.unlink(missing_ok=True)
     run = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if run.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")

@@ -40,13 +40,13 @@ class JsonMutator:
         """A changed document; bytes that are none, or now and then, are changed as bytes."""
         try:
             document = json.loads(data)
-        except (ValueError, RecursionError):
+            if not isinstance(document, dict) or rng.random() < 0.05:
+                return mutate_bytes(data, other, rng)
+            for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
+                rng.choices(_CHANGES, _WEIGHTS)[0](self, document, rng)
+            return json.dumps(document, ensure_ascii=rng.random() < 0.9).encode(errors="surrogatepass")
+        except (ValueError, RecursionError):  # no JSON, or too deep
             return mutate_bytes(data, other, rng)
-        if not isinstance(document, dict) or rng.random() < 0.05:
-            return mutate_bytes(data, other, rng)
-        for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-            rng.choices(_CHANGES, _WEIGHTS)[0](self, document, rng)
-        return json.dumps(document, ensure_ascii=rng.random() < 0.9).encode(errors="surrogatepass")
 
     def _learn(self, value: Json, name: str) -> None:
         if isinstance(value, dict):
@@ -156,13 +156,13 @@ class JsonMutator:
         vocab = model.get("vocab") if isinstance(model, dict) else None
         if not isinstance(vocab, dict | list) or not isinstance(tokens, list):
             return
-        entries = vocab if isinstance(vocab, dict) else {str(item[:1]): id for id, item in enumerate(vocab)}
-        content = rng.choice(
-            (mutate_text(rng.choice(TEXTS), rng, self._all_texts), rng.choice([*entries, "x"]))
-        )
-        contents = {token.get("content"): None for token in tokens if isinstance(token, dict)}
-        id = entries.get(content, len(vocab) + sum(text not in entries for text in contents if text))
-        tokens.append({"id": id, "content": content} | {flag: rng.random() < 0.4 for flag in _ADDED_FLAGS})
+        items = enumerate(vocab) if isinstance(vocab, list) else ()
+        ids: dict[Any, int] = {str(item[0]): id for id, item in items if isinstance(item, list) and item}
+        ids |= vocab if isinstance(vocab, dict) else {}
+        content = rng.choice((mutate_text(rng.choice(TEXTS), rng, self._all_texts), rng.choice([*ids, "x"])))
+        new = {str(token.get("content")) for token in tokens if isinstance(token, dict)} - ids.keys()
+        flags = {flag: rng.random() < 0.4 for flag in _ADDED_FLAGS}
+        tokens.append({"id": ids.get(content, len(vocab) + len(new)), "content": content} | flags)
 
 
 def _mutate_base64(text: str, rng: random.Random) -> str:
