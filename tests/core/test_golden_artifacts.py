@@ -55,6 +55,13 @@ def rows(name: str) -> list[Row]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.fixture(autouse=True)
+def _vectors_first(request: pytest.FixtureRequest) -> None:
+    """Without its vectors a test is skipped before the artifact is fetched for it."""
+    if (case := getattr(request.node, "callspec", None)) is not None:
+        rows(case.params["name"])
+
+
 def different(name: str, ask: Ask, *, with_leaks: bool = True) -> list[str]:
     """The ids of the vectors for which `ask(encoder, row)` gives two different things."""
     encoder = ours(name)
