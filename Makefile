@@ -35,7 +35,7 @@ test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes o
 	tests/system/install-tools.sh
 	$(PYTEST) -m "system and not long"
 
-test-long: $(VENV)/ready .cache/pulled ## every code point, 200,000 random texts, full-size worst cases
+test-long: $(VENV)/ready .cache/pulled ## every code point and 100,000 random texts for each artifact, full-size worst cases
 	tests/system/install-tools.sh
 	$(PYTEST) -m long
 
