@@ -16,9 +16,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
 
+from tokenwire_core import regex_split
 from tokenwire_core import truncate as truncation
 from tokenwire_core.errors import ControlTokenError, TextTooLongError, TokenizerError, UnknownControlTokenError
-from tokenwire_core.regex_split import TIMEOUT_S
 from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec
 from tokenwire_core.template import TextRun, layout
 
@@ -293,7 +293,7 @@ cdef class Encoder:
         if n > max_bytes:
             raise TextTooLongError(n, max_bytes)
         if self.engine.runs_regex:
-            s.give_up_at_s = time.thread_time() + TIMEOUT_S
+            s.give_up_at_s = time.thread_time() + regex_split.TIMEOUT_S
         if not hold_text(s, p, n):
             raise MemoryError
         return n

@@ -21,7 +21,7 @@ from tokenwire_core.template import TextRun
 from tokenwire_core.utf8 cimport to_sent
 from tokenwire_core.vocab cimport Vocab
 
-UNITS = ("byte", "codepoint", "utf16")
+cdef tuple UNITS = ("byte", "codepoint", "utf16")
 
 
 cdef list id_list(list integers, const uint32_t* ids, Py_ssize_t n):

@@ -1,6 +1,7 @@
+from typing_extensions import disjoint_base
+
 from tokenwire_core.decoders import Decoder
 from tokenwire_core.vocab import Vocab
-from typing_extensions import disjoint_base
 
 @disjoint_base
 class Engine:

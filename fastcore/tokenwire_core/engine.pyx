@@ -6,8 +6,8 @@ construction, so any number of threads may use one; what a call writes to is the
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
+from tokenwire_core import regex_split
 from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError, UnknownTextError
-from tokenwire_core.regex_split import TIMEOUT_S
 
 from tokenwire_core.scratch cimport GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, UNKNOWN_TEXT
 
@@ -25,7 +25,7 @@ cdef int check(Scratch* s, int status) except -1:
     if status == GREW_TOO_LONG:
         raise NormalizedTooLongError
     if status == TOO_SLOW:
-        raise PatternTooSlowError(TIMEOUT_S)
+        raise PatternTooSlowError(regex_split.TIMEOUT_S)
     return 0
 
 

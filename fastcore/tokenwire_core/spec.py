@@ -161,7 +161,10 @@ class PipelineSpec(TokenizerSpec):
         yield from ((id, content.encode()) for id, content in added.items())
 
     def ids(self) -> Iterable[int]:
-        return {*vocabulary_of(self.pipeline.model).values(), *(token.id for token in self.pipeline.added_tokens)}
+        return {
+            *vocabulary_of(self.pipeline.model).values(),
+            *(token.id for token in self.pipeline.added_tokens),
+        }
 
     @cached_property
     def unknown_id(self) -> int | None:

@@ -5,5 +5,7 @@ SEQUENCES: dict[tuple[str, ...], int]
 
 def pattern_id(pattern: str) -> int: ...
 def split(
-    pattern: str | tuple[str, ...] | int, utf8: bytes, path: Literal["best", "sse2", "plain", "scalar"] = "best"
+    pattern: str | tuple[str, ...] | int,
+    utf8: bytes,
+    path: Literal["best", "sse2", "plain", "scalar"] = "best",
 ) -> list[int]: ...
