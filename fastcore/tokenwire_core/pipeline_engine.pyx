@@ -217,7 +217,7 @@ cdef class PipelineEngine(Engine):
         cdef int status
         if start >= end:
             return DONE
-        if self.pre_tokenizer.fast_pattern >= 0:
+        if self.bytes_model is not None and self.pre_tokenizer.fast_pattern >= 0:
             return self.encode_pattern(s, text, start, end, progress)
         if self.pre_tokenizer.is_empty:
             whole.start = <uint32_t>start

@@ -6,9 +6,9 @@ of spans (`TrimOffsets`), have corners of their own, which are kept. Cost: linea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tokenwire_core.pipeline import Pipeline, TrimOffsets, vocabulary_of
+from tokenwire_core.pipeline import Pipeline, TrimOffsets, UnigramModel, vocabulary_of
 from tokenwire_core.reference_unicode import BLANKS
 
 Span = tuple[int, int]
@@ -49,17 +49,37 @@ def trimmed(
     """
     for stage in pipeline.post_processor:
         if isinstance(stage, TrimOffsets):
-            added = {token.id for token in pipeline.added_tokens}
-            spellings = {id: text for text, id in vocabulary_of(pipeline.model).items() if id not in added}
-            n_blanks = [
-                _n_blanks(spellings[id] if id in spellings else utf8[start:end].decode(errors="replace"))
-                for id, (start, end) in zip(ids, places, strict=True)
-            ]
+            spelling = _spellings(pipeline)
+            texts = (utf8[start:end].decode(errors="replace") for start, end in places)
+            n_blanks = [_n_blanks(spelling(id, text)) for id, text in zip(ids, texts, strict=True)]
             spans = [
                 _trimmed(number, span, blanks, stage)
                 for number, (span, blanks) in enumerate(zip(spans, n_blanks, strict=True))
             ]
     return spans
+
+
+def _spellings(pipeline: Pipeline) -> Callable[[int, str], str]:
+    """What the library takes for a token's text, by its id and the text in its place.
+
+    Of added tokens and of what is unknown to Unigram it is the text, of others how the model spells them. The unknown
+    token of another model may be an added one too: it is that where it stands in the text.
+    """
+    model = pipeline.model
+    spellings = {id: text for text, id in vocabulary_of(model).items()}
+    unknown, unknown_id = "", None
+    if not isinstance(model, UnigramModel) and model.unk is not None:
+        unknown, unknown_id = model.unk.strip(), model.vocab[model.unk]
+    as_in_text = {token.id for token in pipeline.added_tokens}
+    if isinstance(model, UnigramModel) and model.unk_id is not None:
+        as_in_text.add(model.unk_id)
+
+    def spelling(id: int, text: str) -> str:
+        if id in as_in_text and (id != unknown_id or text.strip() == unknown):
+            return text
+        return spellings.get(id, text)
+
+    return spelling
 
 
 def _trimmed(number: int, span: Span, n_blanks: Span, stage: TrimOffsets) -> Span:

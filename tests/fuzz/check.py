@@ -9,8 +9,8 @@ import random
 import re
 import signal
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any, Final
@@ -49,7 +49,11 @@ Result = tuple[str, Any]
 
 
 class BreachError(Exception):
-    """Something that is loaded does not keep the law."""
+    """Something does not keep the law: in which respect, and how."""
+
+    def __init__(self, respect: str, message: str) -> None:
+        super().__init__(f"{respect}: {message}")
+        self.respect = respect
 
 
 class _TooSlow(BaseException):
@@ -68,14 +72,16 @@ def load(artifact: Artifact, loader: Loader) -> tuple[TokenizerSpec, Encoder] | 
         return spec, Encoder(spec)
     except ArtifactError as error:
         if error.reason not in REASONS:
-            raise BreachError(f"the reason {error.reason} is not documented") from error
+            raise BreachError("reason", f"the reason {error.reason} is not documented") from error
         if len(str(error)) > MAX_MESSAGE:
-            raise BreachError(f"the message of {error.reason} has {len(str(error))} characters") from error
+            raise BreachError(
+                "message", f"the message of {error.reason} has {len(str(error))} characters"
+            ) from error
         return error.reason
 
 
-def use(artifact: Artifact, spec: TokenizerSpec, encoder: Encoder, watched: Watched) -> None:
-    """Encode, count, place and decode a few texts, as the twin does. Our own part of it is done while `watched`.
+def use(spec: TokenizerSpec, encoder: Encoder, texts: Iterable[str], watched: Watched = nullcontext) -> None:
+    """Encode, count, place and decode texts, as the twin does. Our own part of it is done while `watched`.
 
     Raises:
         BreachError: there is a difference, or a result that contradicts itself.
@@ -83,7 +89,7 @@ def use(artifact: Artifact, spec: TokenizerSpec, encoder: Encoder, watched: Watc
     """
     describe(spec)
     twin = _TWINS[type(spec)](spec, encoder)
-    for text in _texts(artifact, spec):
+    for text in texts:
         for special in ("text", "allow"):
             for add_special in (False, True):
                 with watched():
@@ -91,7 +97,7 @@ def use(artifact: Artifact, spec: TokenizerSpec, encoder: Encoder, watched: Watc
                 _compare(ours, twin, text, special, add_special)
 
 
-def _texts(artifact: Artifact, spec: TokenizerSpec) -> Iterator[str]:
+def texts(artifact: Artifact, spec: TokenizerSpec) -> Iterator[str]:
     """Two of the fixed texts, and two made of the vocabulary's own spellings."""
     rng = random.Random(zlib.crc32(artifact.data))
     yield from rng.sample(TEXTS, 2)
@@ -141,7 +147,7 @@ def _compare(ours: _Ours, twin: _Twin, text: str, special: Any, add_special: boo
     n_bytes = len(text.encode())
     for start, end in ours.spans:
         if not 0 <= start <= end <= n_bytes:
-            raise BreachError(f"{what}: span: a token at [{start}, {end}) of {n_bytes} bytes")
+            raise BreachError("span", f"{what}: a token at [{start}, {end}) of {n_bytes} bytes")
     if expected is not None:
         _same(what, "ids", ("ok", ours.ids), expected)
         places = None if add_special else _in_time(lambda: twin.places(text, special))
@@ -252,6 +258,7 @@ class _SentencePieceTwin(_Twin):
             for piece in model.pieces
         )
         self.twin = ReferenceSentencePiece(replace(model, pieces=tuple(pieces)))
+        # A control piece that the caller has chosen is one where control pieces are left out, else it is text.
         self.decoding_twin = ReferenceSentencePiece(model)
         self.begin = [] if model.bos_id is None else [model.bos_id]
         self.end = [] if model.eos_id is None else [model.eos_id]
@@ -266,8 +273,8 @@ class _SentencePieceTwin(_Twin):
     def places(self, text: str, _special: Any) -> Any:
         return [(token.byte_start, token.byte_end) for token in self.twin.encode(text)]
 
-    def decode(self, ids: list[int], _skip_special: bool) -> Any:
-        return self.decoding_twin.decode(ids)
+    def decode(self, ids: list[int], skip_special: bool) -> Any:
+        return (self.twin if skip_special else self.decoding_twin).decode(ids)
 
 
 _TWINS: Final[dict[type, type[_Twin]]] = {
@@ -279,7 +286,7 @@ _TWINS: Final[dict[type, type[_Twin]]] = {
 
 def _same(what: str, name: str, found: Result, expected: Result) -> None:
     if found != expected:
-        raise BreachError(f"{what}: {name}: {found!r:.600} instead of {expected!r:.600}")
+        raise BreachError(name, f"{what}: {found!r:.600} instead of {expected!r:.600}")
 
 
 def _result(function: Callable[[], object]) -> Result:

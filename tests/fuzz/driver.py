@@ -67,8 +67,10 @@ def fuzz(loader: Loader, seconds: float, seed: int, core: Core) -> Report:
 
 
 def replay(loader: Loader, file: Path, core: Core) -> int:
-    """Run one artifact, which says what is wrong with it. Returns how the worker exits: 0 if nothing is."""
-    return _replay(loader, file, _environment(core)).returncode
+    """Run one artifact, and print what is wrong with it. Returns how the worker exits: 0 if nothing is."""
+    run = _replay(loader, file, _environment(core))
+    print(run.stdout, run.stderr)
+    return run.returncode
 
 
 def _run(loader: Loader, folder: Path, seconds: float, seed: int, environment: dict[str, str]) -> int:
@@ -121,7 +123,9 @@ def _keep_crash(
 
 def _replay(loader: Loader, file: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.fuzz.worker", loader, "--replay", str(file)]
-    return subprocess.run(command, env=environment, cwd=ROOT, text=True, errors="replace")
+    return subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, errors="replace"
+    )
 
 
 def _cause(returncode: int) -> str:

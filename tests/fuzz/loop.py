@@ -29,7 +29,7 @@ from tokenwire_core.formats import (
 )
 
 from tests.fuzz.artifact import Artifact, Loader
-from tests.fuzz.check import BreachError, Watched, load, use
+from tests.fuzz.check import BreachError, Watched, load, texts, use
 from tests.fuzz.feedback import Edges
 from tests.fuzz.lines import Lines
 from tests.fuzz.mutate import Mutator
@@ -85,7 +85,8 @@ def check(
         loaded = load(artifact, loader)
     if isinstance(loaded, str):
         return loaded
-    use(artifact, *loaded, edges)
+    spec, encoder = loaded
+    use(spec, encoder, texts(artifact, spec), edges)
     return "loaded"
 
 
@@ -104,12 +105,8 @@ def finding(artifact: Artifact, error: Exception) -> Finding:
         frame for frame in traceback.extract_tb(error.__traceback__) if "tokenwire_core" in frame.filename
     ]
     where = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
-    breach = (
-        str(error).partition(": ")[2].partition(":")[0]
-        if type(error).__name__ == BreachError.__name__
-        else ""
-    )
-    key = f"{type(error).__name__} {breach} {where}".strip()
+    respect = error.respect if isinstance(error, BreachError) else where
+    key = f"{type(error).__name__} {respect}"
     return Finding(artifact, key, "".join(traceback.format_exception(error))[-4000:])
 
 
@@ -141,6 +138,7 @@ class Loop:
         self._watched_edges: Watched = edges.watched if edges else contextlib.nullcontext
         self._before_each, self._on_new = before_each, on_new
         self._corpus: list[Artifact] = []
+        self._loaded: list[Artifact] = []
         self._mutator = Mutator(loader, corpus)
         self._first = list(corpus)
 
@@ -148,20 +146,20 @@ class Loop:
         """Run the corpus once, then changes of it until the time or the number of runs is over."""
         until = time.monotonic() + seconds
         for artifact in self._first:
-            self.run_one(artifact)
-            self._corpus.append(artifact)
+            self._keep(artifact, self.run_one(artifact)[0])
         while time.monotonic() < until and (most_runs is None or self.tally.n_runs < most_runs):
             if len(self.tally.findings) >= N_FINDINGS:
                 break
             artifact = self._changed()
-            if self.run_one(artifact):
-                self._corpus.append(artifact)
+            outcome, is_new = self.run_one(artifact)
+            if is_new:
+                self._keep(artifact, outcome)
                 self.tally.n_kept += 1
                 self._on_new(artifact)
         return self.tally
 
-    def run_one(self, artifact: Artifact) -> bool:
-        """Whether the artifact reached something new."""
+    def run_one(self, artifact: Artifact) -> tuple[str, bool]:
+        """What becomes of the artifact, and whether it reached something new."""
         self._before_each(artifact)
         steps_before = self.lines.n_steps
         self.tally.n_runs += 1
@@ -173,13 +171,19 @@ class Loop:
             outcome = "FINDING"
         self.tally.outcomes[outcome] += 1
         n_news = self._edges.take() if self._edges else 0
-        return bool(n_news) or self.lines.n_steps > steps_before
+        return outcome, bool(n_news) or self.lines.n_steps > steps_before
+
+    def _keep(self, artifact: Artifact, outcome: str) -> None:
+        self._corpus.append(artifact)
+        if outcome == "loaded":
+            self._loaded.append(artifact)
 
     def _changed(self) -> Artifact:
-        """One of the corpus, every second time of the latest of it, changed a few times."""
-        rng, corpus = self._rng, self._corpus
-        latest = rng.random() < 0.5
-        artifact = rng.choice(corpus[-max(len(corpus) // 8, 8) :] if latest else corpus)
+        """A kept artifact, changed a few times: mostly one that loads, and every second time one of the latest."""
+        rng = self._rng
+        among = self._loaded if self._loaded and rng.random() < 0.7 else self._corpus
+        latest = among[-max(len(among) // 8, 8) :]
+        artifact = rng.choice(latest if rng.random() < 0.5 else among)
         for _ in range(rng.choice((1, 1, 2, MAX_MUTATIONS))):
-            artifact = self._mutator.mutate(artifact, rng.choice(corpus), rng)
+            artifact = self._mutator.mutate(artifact, rng.choice(self._corpus), rng)
         return artifact

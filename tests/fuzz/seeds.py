@@ -23,6 +23,8 @@ from tests.core.model_files import (
     model_file,
 )
 from tests.core.test_hf_json import ACCEPTED
+from tests.core.test_hf_patterns import REAL, REFUSED
+from tests.core.test_hf_refusals import TOO_LENIENT, TOO_WRONG
 from tests.fuzz.artifact import Artifact, Loader
 
 MAX_SEED_BYTES: Final = 30_000
@@ -74,7 +76,10 @@ def _documents() -> Iterator[Artifact]:
         yield Artifact(
             json.dumps(content).encode(), {"control_tokens": ["a"]} if "added_tokens" in content else {}
         )
-    for regex in REGEXES:
+    yield from (
+        Artifact(json.dumps(content).encode()) for _, _, content in (TOO_WRONG | TOO_LENIENT).values()
+    )
+    for regex in (*REGEXES, *REAL, *REFUSED):
         split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
         replace = {"type": "Replace", "pattern": {"Regex": regex}, "content": "x"}
         yield Artifact(
@@ -161,10 +166,10 @@ def _families() -> Iterator[Object]:
 
 def _models() -> Iterator[Artifact]:
     rng = random.Random(0)
-    table = charsmap(CHARSMAP)
+    tables = [charsmap(each) for each in (CHARSMAP, SMALL_CHARSMAP)]
     for number in range(24):
         model_type = number % 4 + 1
-        byte_fallback = number // 4 % 2
+        byte_fallback = int(number in (4, 5, 6, 15))  # a few: 256 pieces take their time
         pieces = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
         pieces += BYTE_PIECES if byte_fallback else []
         spellings = (
@@ -197,7 +202,7 @@ def _models() -> Iterator[Artifact]:
         data = model_file(
             pieces,
             trainer=trainer,
-            normalizer=rules | ({2: table} if number % 3 == 0 else {}),
-            denormalizer={2: table} if number % 6 == 0 else None,
+            normalizer=rules | ({2: tables[number // 3 % 2]} if number % 3 == 0 else {}),
+            denormalizer={2: tables[1]} if number % 6 == 0 else None,
         )
         yield Artifact(data, {"control_tokens": ["a", "<s>"]} if number % 7 == 6 else {})
