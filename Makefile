@@ -2,6 +2,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 SERVE_ARGS ?=
+FUZZ_ARGS ?= --seconds 600
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +12,7 @@ PROTO_PYTHON := .venv-proto/bin/python
 CORE := fastcore/tokenwire_core
 COMPILED := $(wildcard $(CORE)/*.pyx $(CORE)/*.pxd $(CORE)/*.h)
 
-.PHONY: serve test check bench test-system test-long test-pythons stubs image clean help
+.PHONY: serve test check bench test-system test-long fuzz test-pythons stubs image clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -38,6 +39,11 @@ test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes o
 test-long: $(VENV)/ready .cache/pulled ## every code point and 100,000 random texts for each artifact, full-size worst cases
 	tests/system/install-tools.sh
 	$(PYTEST) -m long
+
+fuzz: $(VENV)/ready ## fuzz each loader for ten minutes, led by what is reached in the readers and the compiled core
+	for loader in tiktoken hf_json sentencepiece; do \
+	    $(BIN)/python -m tests.fuzz $$loader $(FUZZ_ARGS) || exit; \
+	done
 
 test-pythons: ## `make test` on each supported Python that is installed
 	tests/system/on-each-python.sh

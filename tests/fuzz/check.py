@@ -97,13 +97,13 @@ def use(spec: TokenizerSpec, encoder: Encoder, texts: Iterable[str], watched: Wa
                 _compare(ours, twin, text, special, add_special)
 
 
-def texts(artifact: Artifact, spec: TokenizerSpec) -> Iterator[str]:
-    """Two of the fixed texts, and two made of the vocabulary's own spellings."""
+def texts(artifact: Artifact, spec: TokenizerSpec, n_fixed: int = 2) -> Iterator[str]:
+    """Some of the fixed texts, and two made of the vocabulary's own spellings; the same ones for the same artifact."""
     rng = random.Random(zlib.crc32(artifact.data))
-    yield from rng.sample(TEXTS, 2)
     tokens = [token.decode(errors="ignore")[:MAX_TEXT] for _, token in spec.tokens()]
     for glue in ("", " "):
         yield glue.join(rng.choices(tokens, k=8)).replace("▁", rng.choice("▁ "))[:MAX_TEXT]
+    yield from rng.sample(TEXTS, n_fixed)
 
 
 @dataclass(frozen=True, slots=True)

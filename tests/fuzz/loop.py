@@ -29,7 +29,7 @@ from tokenwire_core.formats import (
 )
 
 from tests.fuzz.artifact import Artifact, Loader
-from tests.fuzz.check import BreachError, Watched, load, texts, use
+from tests.fuzz.check import TEXTS, BreachError, Watched, load, texts, use
 from tests.fuzz.feedback import Edges
 from tests.fuzz.lines import Lines
 from tests.fuzz.mutate import Mutator
@@ -76,6 +76,7 @@ def check(
     loader: Loader,
     lines: Watched = contextlib.nullcontext,
     edges: Watched = contextlib.nullcontext,
+    n_fixed: int = 2,
 ) -> str:
     """Load and use an artifact: the reason of a refusal, or `loaded`. Raises as `load` and `use` do.
 
@@ -86,14 +87,14 @@ def check(
     if isinstance(loaded, str):
         return loaded
     spec, encoder = loaded
-    use(spec, encoder, texts(artifact, spec), edges)
+    use(spec, encoder, texts(artifact, spec, n_fixed), edges)
     return "loaded"
 
 
 def find(artifact: Artifact, loader: Loader) -> Finding | None:
-    """What is wrong with an artifact, or nothing."""
+    """What is wrong with an artifact, or nothing; tried with all texts."""
     try:
-        check(artifact, loader)
+        check(artifact, loader, n_fixed=len(TEXTS))
     except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
         return finding(artifact, error)
     return None

@@ -8,6 +8,7 @@ from tokenwire_core.formats import hf_models, sentencepiece_model, tiktoken_rank
 
 from tests.fuzz import check
 from tests.fuzz.artifact import LOADERS, Artifact, Loader
+from tests.fuzz.driver import fuzz
 from tests.fuzz.loop import Loop, find
 from tests.fuzz.reduce import reduced
 from tests.fuzz.seeds import seeds
@@ -93,3 +94,19 @@ def test_a_finding_is_made_smaller() -> None:
     model = seeds("sentencepiece")[0]
     least = reduced(model, "sentencepiece", lambda artifact: b"\xe6\xbc\xa2" in artifact.data, 500)
     assert least.data == b"\xe6\xbc\xa2"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("loader", LOADERS)
+def test_ten_minutes_find_nothing(loader: Loader, seed: int) -> None:
+    """With feedback of the compiled core, ten minutes run at least nine in ten lines of a loader, and find nothing."""
+    report = fuzz(loader, 600, seed, "edges")
+    assert report.findings == []
+    assert report.line_coverage >= 0.9, report.missed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("loader", LOADERS)
+def test_sanitizers_find_nothing(loader: Loader, seed: int) -> None:
+    """With AddressSanitizer and UBSan in the compiled core, two minutes find nothing."""
+    assert fuzz(loader, 120, seed, "asan").findings == []
