@@ -2,6 +2,8 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 SERVE_ARGS ?=
+# How many processes run the tests of `make test`.
+JOBS ?= 2
 FUZZ_ARGS ?= --seconds 600
 
 VENV := .venv
@@ -21,7 +23,7 @@ serve: $(VENV)/built ## run the service on the embedded tokenizers and say how t
 	$(BIN)/tokenwire serve $(SERVE_ARGS)
 
 test: $(VENV)/ready .cache/pulled ## the tests, without those marked long or system
-	$(PYTEST) -m "not long and not system" --ignore=tests/house
+	$(PYTEST) -n $(JOBS) --dist loadfile -m "not long and not system" --ignore=tests/house
 
 check: $(VENV)/ready $(PROTO_PYTHON) ## lint, types, stubs, layers, contract, committed data
 	$(BIN)/ruff check
