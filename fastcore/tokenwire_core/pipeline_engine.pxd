@@ -19,7 +19,11 @@ cdef struct Progress:
 
 cdef class PipelineEngine(Engine):
     cdef tuple added_tokens
+    cdef bytes none_allowed          # of `allowing`: no control token,
+    cdef bytes all_allowed           # all of them
+    cdef frozenset control_ids
     cdef AddedTokens added
+    cdef bytes as_text               # what `allowing` gives for no control token
     cdef NormalizerChain normalizer
     cdef PreTokenizerChain pre_tokenizer
     cdef Model model

@@ -66,18 +66,22 @@ cdef class PipelineEngine(Engine):
         pipeline = spec.pipeline
         self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
         self.added_tokens = pipeline.added_tokens
+        self.none_allowed = self.allowing(())
+        self.all_allowed = self.allowing(None)
         self.normalizer = NormalizerChain(pipeline.normalizer)
         spellings = [
             normalize(self.normalizer, token.content)[0] if token.normalized else token.content
             for token in self.added_tokens
         ]
         self.added = AddedTokens(self.added_tokens, spellings)
+        self.as_text = self.allowing(())
         contents = {id: text for text, id in vocabulary_of(pipeline.model).items()}
         contents |= {token.id: spelling for token, spelling in zip(self.added_tokens, spellings)}
         # The reference knows special tokens by what they are decoded as.
         special = {token.content for token in self.added_tokens if token.special}
         self.decoder = pipeline_decoder(pipeline, contents, {id for id, text in contents.items() if text in special})
         never = frozenset(self.control_tokens.values())
+        self.control_ids = never
         fits = isinstance(pipeline.model, BytePairModel) and ByteBpe.fits(pipeline.model, never)
         self.pre_tokenizer = PreTokenizerChain(pipeline.pre_tokenizer, fits)
         self.model = model_of(spec, never, self.pre_tokenizer.keeps_bytes)
@@ -110,18 +114,17 @@ cdef class PipelineEngine(Engine):
         cdef size_t before = s.n_ids, i
         cdef bint keep = s.keep
         cdef int tracing = s.tracing
-        cdef set ids = set(self.control_tokens.values())
         s.keep = True
         s.tracing = TRACE_SPANS
         s.n_ids = 0
         if not reserve_tokens(s, 1):
             raise MemoryError
         try:
-            self.encode(s, start, end, self.allowing(None), <uint64_t>-1)
+            self.encode(s, start, end, self.all_allowed, <uint64_t>-1)
             return [
                 (s.ids[i], (<uint32_t*>s.starts.p)[i], (<uint32_t*>s.ends.p)[i])
                 for i in range(s.n_ids)
-                if s.ids[i] in ids
+                if s.ids[i] in self.control_ids
             ]
         finally:
             s.keep = keep
@@ -133,7 +136,7 @@ cdef class PipelineEngine(Engine):
         cdef Stretch one
         cdef Progress progress
         cdef int status
-        cdef bytes flags = self.allowing(()) if allowed is None else allowed
+        cdef bytes flags = self.none_allowed if allowed is None else allowed
         cdef size_t first = s.n_ids, i
         if start == end:
             return 0
@@ -289,7 +292,8 @@ cdef class PipelineEngine(Engine):
     ) noexcept nogil:
         """From places in the piece text[start : start + n] to those in the source, of the tokens from the `first` on.
 
-        The reference has corners where a token is empty or lies outside of its piece.
+        The reference has corners where a token is empty or lies outside of its piece: bytes of a prefix or suffix move
+        all that is behind them. By our rule they stay inside.
         """
         cdef uint32_t* starts = <uint32_t*>s.starts.p
         cdef uint32_t* ends = <uint32_t*>s.ends.p
@@ -299,8 +303,14 @@ cdef class PipelineEngine(Engine):
         cdef size_t i
         for i in range(first, s.n_ids):
             words[i] = progress.n_words
+            if s.tracing == TRACE_SPANS:
+                starts[i] = min(starts[i], <uint32_t>n)
+                ends[i] = min(ends[i], <uint32_t>n)
             if starts[i] < ends[i] and ends[i] <= n:
                 token_place(text, start + starts[i], start + ends[i], whole, &source, &source_end)
+            elif starts[i] == ends[i] and starts[i] and s.tracing == TRACE_SPANS:
+                place_of(text, start + starts[i] - 1, start + starts[i], &source, &source_end)
+                source = source_end
             elif starts[i] == ends[i]:
                 place_of(text, start, start + 1, &source, &source_end)
                 source += starts[i]
