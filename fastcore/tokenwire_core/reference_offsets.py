@@ -62,20 +62,21 @@ def trimmed(
 def _spellings(pipeline: Pipeline) -> Callable[[int, str], str]:
     """What the library takes for a token's text, by its id and the text in its place.
 
-    Of added tokens and of what is unknown to Unigram it is the text, of others how the model spells them. The unknown
-    token of another model may be an added one too: it is that where it stands in the text.
+    Of added tokens and of what is unknown to Unigram it is the text, of others how the model spells them. An added
+    token may also come from the model, whose places are a little off where it leaves characters out: it is an added
+    one where it stands in the text, or could stand there before normalization.
     """
     model = pipeline.model
     spellings = {id: text for text, id in vocabulary_of(model).items()}
-    unknown, unknown_id = "", None
-    if not isinstance(model, UnigramModel) and model.unk is not None:
-        unknown, unknown_id = model.unk.strip(), model.vocab[model.unk]
-    as_in_text = {token.id for token in pipeline.added_tokens}
     if isinstance(model, UnigramModel) and model.unk_id is not None:
-        as_in_text.add(model.unk_id)
+        del spellings[model.unk_id]
+    contents = {
+        token.id: None if token.normalized and pipeline.normalizer else token.content.strip()
+        for token in pipeline.added_tokens
+    }
 
     def spelling(id: int, text: str) -> str:
-        if id in as_in_text and (id != unknown_id or text.strip() == unknown):
+        if id in contents and contents[id] in (None, text.strip()):
             return text
         return spellings.get(id, text)
 

@@ -85,6 +85,14 @@ def _documents() -> Iterator[Artifact]:
         yield Artifact(
             json.dumps(document(pre_tokenizer=split, normalizer=replace, decoder=replace)).encode()
         )
+    doubling = {"type": "Replace", "pattern": {"String": "x"}, "content": "xx"}
+    for normalizer, contents in (
+        ({"type": "Lowercase"}, ("X", "x")),
+        ({"type": "StripAccents"}, ("\u0301",)),
+        ({"type": "Sequence", "normalizers": [doubling] * 30}, ("x",)),
+    ):
+        tokens = [added(content, 5 + at, normalized=True) for at, content in enumerate(contents)]
+        yield Artifact(json.dumps(document(normalizer=normalizer, added_tokens=tokens)).encode())
     configs: tuple[Object, ...] = (
         {"bos_token": "<s>", "eos_token": {"content": "</s>", "lstrip": False}, "model_max_length": 10**30},
         {"chat_template": "{{ messages }}", "model_max_length": 512, "unk_token": None, "pad_token": "a"},

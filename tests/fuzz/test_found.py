@@ -29,7 +29,15 @@ FOUND: dict[str, tuple[Object, tuple[str, ...]]] = {
         document(model=WORDLEVEL, added_tokens=[U_ANYWHERE], post_processor=BYTE_LEVEL),
         (" é", " u  ", " x u a"),
     ),
-    "the same of BPE": (
+    "an added token that the model also makes, where it leaves characters out": (
+        document(
+            model=BPE | {"unk_token": None},
+            added_tokens=[added("ab", 3, lstrip=True, rstrip=True)],
+            post_processor=BYTE_LEVEL,
+        ),
+        ("xx a xab ab", "ab xab  ab"),
+    ),
+    "an unknown token of BPE that is an added one": (
         document(model=BPE, added_tokens=[U_ANYWHERE], post_processor=BYTE_LEVEL),
         (" u ab", "é u  ab "),
     ),

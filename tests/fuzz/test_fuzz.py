@@ -13,7 +13,7 @@ from tests.fuzz.loop import Loop, find
 from tests.fuzz.reduce import reduced
 from tests.fuzz.seeds import seeds
 
-N_MUTANTS = 60
+N_MUTANTS = 40
 
 
 @pytest.mark.parametrize("loader", LOADERS)
