@@ -119,6 +119,7 @@ class Loop:
         edges: feedback of compiled code, if it is built to give any.
         before_each: called with each artifact before it is loaded, so that one that ends the process is known.
         on_new: called with each artifact that is kept.
+        on_finding: called with the first artifact of each kind that breaks the law.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class Loop:
         edges: Edges | None = None,
         before_each: Callable[[Artifact], None] = lambda _: None,
         on_new: Callable[[Artifact], None] = lambda _: None,
+        on_finding: Callable[[Finding], None] = lambda _: None,
     ) -> None:
         self.lines = Lines(READERS[loader], LOOKUPS)
         self.tally = Tally()
@@ -137,7 +139,7 @@ class Loop:
         self._rng = random.Random(f"{loader}/{seed}")
         self._edges = edges
         self._watched_edges: Watched = edges.watched if edges else contextlib.nullcontext
-        self._before_each, self._on_new = before_each, on_new
+        self._before_each, self._on_new, self._on_finding = before_each, on_new, on_finding
         self._corpus: list[Artifact] = []
         self._loaded: list[Artifact] = []
         self._mutator = Mutator(loader, corpus)
@@ -168,7 +170,9 @@ class Loop:
             outcome = check(artifact, self._loader, self.lines.watched, self._watched_edges)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
             found = finding(artifact, error)
-            self.tally.findings.setdefault(found.key, found)
+            if found.key not in self.tally.findings:
+                self.tally.findings[found.key] = found
+                self._on_finding(found)
             outcome = "FINDING"
         self.tally.outcomes[outcome] += 1
         n_news = self._edges.take() if self._edges else 0

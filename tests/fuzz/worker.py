@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _fuzz(loader: Any, folder: Path, seconds: float, seed: int, edges: Edges | None) -> int:
-    from tests.fuzz.loop import Loop, find
+    from tests.fuzz.loop import Finding, Loop, find
     from tests.fuzz.reduce import reduced
 
     files = sorted((folder / "corpus").iterdir())
@@ -72,7 +72,13 @@ def _fuzz(loader: Any, folder: Path, seconds: float, seed: int, edges: Edges | N
         (folder / "corpus" / f"{n_kept:06}").write_bytes(artifact.to_bytes())
         n_kept += 1
 
-    loop = Loop(loader, corpus, seed, edges=edges, before_each=before_each, on_new=keep)
+    def write(found: Finding) -> None:
+        name = "".join(character if character.isalnum() else "_" for character in found.key)[:80]
+        (folder / "findings" / f"{name}.artifact").write_bytes(found.artifact.to_bytes())
+        (folder / "findings" / f"{name}.txt").write_text(found.report)
+
+    # Findings are written as they come, since a later one may end the process, and once more when they are least.
+    loop = Loop(loader, corpus, seed, edges=edges, before_each=before_each, on_new=keep, on_finding=write)
     tally = loop.run(seconds)
     for key, found in tally.findings.items():
 
@@ -81,10 +87,8 @@ def _fuzz(loader: Any, folder: Path, seconds: float, seed: int, edges: Edges | N
             again = find(artifact, loader)
             return again is not None and again.key == key
 
-        least = reduced(found.artifact, loader, is_same, MOST_TRIES)
-        name = "".join(character if character.isalnum() else "_" for character in key)[:80]
-        (folder / "findings" / f"{name}.artifact").write_bytes(least.to_bytes())
-        (folder / "findings" / f"{name}.txt").write_text((find(least, loader) or found).report)
+        least = find(reduced(found.artifact, loader, is_same, MOST_TRIES), loader)
+        write(least or found)
     result = {
         "n_runs": tally.n_runs,
         "n_kept": tally.n_kept,
