@@ -227,6 +227,10 @@ cdef class Encoding:
             placed = in_unit(utf8, places, unit)
             if isinstance(self.encoder.spec, PipelineSpec):
                 placed = trimmed(self.encoder.spec.pipeline, utf8, places, ids, placed)
+            else:
+                # What is empty at the end, as the blank behind a text, is no corner of sentencepiece.
+                ((_, n_units),) = in_unit(utf8, [(0, len(utf8))], unit)
+                placed = [(min(start, n_units), min(end, n_units)) for start, end in placed]
             starts += [start for start, _ in placed]
             ends += [end for _, end in placed]
         return starts, ends

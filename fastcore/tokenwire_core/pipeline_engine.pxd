@@ -23,7 +23,6 @@ cdef class PipelineEngine(Engine):
     cdef bytes all_allowed           # all of them
     cdef frozenset control_ids
     cdef AddedTokens added
-    cdef bytes as_text               # what `allowing` gives for no control token
     cdef NormalizerChain normalizer
     cdef PreTokenizerChain pre_tokenizer
     cdef Model model

@@ -74,7 +74,6 @@ cdef class PipelineEngine(Engine):
             for token in self.added_tokens
         ]
         self.added = AddedTokens(self.added_tokens, spellings)
-        self.as_text = self.allowing(())
         contents = {id: text for text, id in vocabulary_of(pipeline.model).items()}
         contents |= {token.id: spelling for token, spelling in zip(self.added_tokens, spellings)}
         # The reference knows special tokens by what they are decoded as.
