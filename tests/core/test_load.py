@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 import tokenwire_core
 from tokenwire_core import ArtifactError, TokenizerError
+from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 
 from tests.core import made_up
 
@@ -33,3 +37,44 @@ def test_an_option_that_the_format_does_not_take_is_refused() -> None:
         tokenwire_core.load(FILE, pattern=made_up.WHOLE, normalizer={"type": "NFC"})
     with pytest.raises(TokenizerError, match="tokenizer_config"):
         tokenwire_core.load(FILE, pattern=made_up.WHOLE, tokenizer_config=b"{}")
+
+
+def test_a_text_is_no_list_of_control_tokens() -> None:
+    """A bare text would be taken letter by letter."""
+    with pytest.raises(TypeError):
+        tokenwire_core.load(FILE, pattern=made_up.WHOLE, special_tokens={"<x>": 300}, control_tokens="<x>")
+
+
+def document(model: dict[str, object], pre_tokenizer: object = None) -> bytes:
+    return json.dumps({"version": "1.0", "model": model, "pre_tokenizer": pre_tokenizer}).encode()
+
+
+BYTES = {char: id for id, char in enumerate(CHAR_OF_BYTE)}
+BYTE_LEVEL = document(
+    {"type": "BPE", "vocab": {**BYTES, "Ġa": 256, "hi": 257}, "merges": [["Ġ", "a"], ["h", "i"]]},
+    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True},
+)
+WORDS = document({"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1, "hi": 2}, "unk_token": "[UNK]"})
+
+
+@pytest.mark.parametrize(
+    ("data", "spelling", "reason"),
+    [
+        (BYTE_LEVEL, "h", "BAD_CONTROL_TOKEN"),
+        (BYTE_LEVEL, "Ġa", "BAD_CONTROL_TOKEN"),
+        (BYTE_LEVEL, "ha", "UNKNOWN_CONTROL_TOKEN"),
+        (WORDS, "a", "BAD_CONTROL_TOKEN"),
+    ],
+)
+def test_what_text_is_made_of_is_no_control_token(data: bytes, spelling: str, reason: str) -> None:
+    """Without a character or byte of the vocabulary text would be lost, without a word; the message names it."""
+    with pytest.raises(ArtifactError, match=re.escape(ascii(spelling))) as caught:
+        tokenwire_core.load(data, "hf_json", control_tokens=[spelling])
+    assert caught.value.reason == reason
+
+
+def test_an_entry_may_be_chosen_as_a_control_token() -> None:
+    """Text then goes another way around it, and it comes where it is allowed."""
+    encoder = tokenwire_core.load(BYTE_LEVEL, "hf_json", control_tokens=["hi"])
+    assert encoder.encode("hi").ids == [BYTES["h"], BYTES["i"]]
+    assert encoder.encode("hi", special="allow").ids == [257]
