@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import random
 from collections.abc import Callable, Iterable
@@ -25,14 +26,15 @@ class JsonMutator:
     """Changes documents, by what stands in others under the same names.
 
     Args:
-        documents: the seeds; what they hold is what changed documents are made of.
+        documents: what they hold is what changed documents are made of.
     """
 
     def __init__(self, documents: Iterable[bytes]) -> None:
         self._by_name: dict[str, list[Json]] = {}
         self._texts: dict[str, None] = {}
         for data in documents:
-            self._learn(json.loads(data), "")
+            with contextlib.suppress(ValueError, RecursionError):  # some are no JSON, or too deep
+                self._learn(json.loads(data), "")
         self._names = sorted(self._by_name)
         self._all_texts = sorted(self._texts)
 

@@ -73,9 +73,8 @@ def _documents() -> Iterator[Artifact]:
     for case in ACCEPTED:
         yield Artifact(json.dumps(case.values[0]).encode())
     for content in _families():
-        yield Artifact(
-            json.dumps(content).encode(), {"control_tokens": ["a"]} if "added_tokens" in content else {}
-        )
+        for options in ({}, {"control_tokens": ["ab"]}):
+            yield Artifact(json.dumps(content).encode(), options)
     yield from (
         Artifact(json.dumps(content).encode()) for _, _, content in (TOO_WRONG | TOO_LENIENT).values()
     )
@@ -213,4 +212,4 @@ def _models() -> Iterator[Artifact]:
             normalizer=rules | ({2: tables[number // 3 % 2]} if number % 3 == 0 else {}),
             denormalizer={2: tables[1]} if number % 6 == 0 else None,
         )
-        yield Artifact(data, {"control_tokens": ["a", "<s>"]} if number % 7 == 6 else {})
+        yield Artifact(data, {"control_tokens": ["aba", "<s>"]} if number % 7 == 6 else {})

@@ -22,7 +22,7 @@ def test_nothing_is_found(loader: Loader) -> None:
     corpus = seeds(loader)
     tally = Loop(loader, corpus, seed=1).run(most_runs=len(corpus) + N_MUTANTS)
     assert {key: (found.artifact, found.report) for key, found in tally.findings.items()} == {}
-    assert tally.outcomes["loaded"] > len(corpus) // 2
+    assert tally.outcomes["loaded"] > len(corpus) // 3
     assert len(tally.outcomes) > 5
     assert tally.n_kept > 0
 
@@ -35,6 +35,18 @@ def test_a_run_can_be_repeated(loader: Loader) -> None:
         loop = Loop(loader, seeds(loader)[:3], seed=7, before_each=each.append)
         loop.run(most_runs=20)
     assert tried[0] == tried[1]
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_a_corpus_may_hold_anything(loader: Loader) -> None:
+    """What was kept of a run, also what is no artifact at all, is what the next one can begin with."""
+    kept = [
+        Artifact(data, {"pattern": "."} if loader == "tiktoken" else {})
+        for data in (b"", b"\xff", b"[" * 9999)
+    ]
+    tally = Loop(loader, [*seeds(loader)[:2], *kept], seed=1).run(most_runs=30)
+    assert tally.n_runs == 30
+    assert tally.findings == {}
 
 
 @pytest.mark.parametrize(
