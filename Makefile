@@ -1,6 +1,8 @@
 # Every target sets up what it needs in .venv: Python 3.11 or newer and a C compiler are all it asks for.
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# Tests run in so many processes side by side; 0 is one after the other, which a debugger needs.
+TEST_PROCESSES ?= 2
 SERVE_ARGS ?=
 # How many processes run the tests of `make test`.
 JOBS ?= 2
@@ -10,6 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest $(PYTEST_ARGS)
+PYTEST_SIDE_BY_SIDE := $(PYTEST) --numprocesses $(TEST_PROCESSES) --dist worksteal
 PROTO_PYTHON := .venv-proto/bin/python
 CORE := fastcore/tokenwire_core
 COMPILED := $(wildcard $(CORE)/*.pyx $(CORE)/*.pxd $(CORE)/*.h)
@@ -40,7 +43,7 @@ test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes o
 
 test-long: $(VENV)/ready .cache/pulled ## every code point and 100,000 random texts for each artifact, full-size worst cases
 	tests/system/install-tools.sh
-	$(PYTEST) -m long
+	$(PYTEST_SIDE_BY_SIDE) -m long
 
 fuzz: $(VENV)/ready ## fuzz each loader for ten minutes, led by what is reached in the readers and the compiled core
 	for loader in tiktoken hf_json sentencepiece; do \

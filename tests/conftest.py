@@ -9,8 +9,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-SEED = int(os.environ.get("TOKENWIRE_SEED", random.SystemRandom().randrange(2**32)))
-"""The seed of this run; the header prints it, and TOKENWIRE_SEED repeats a run."""
+SEED = int(os.environ.setdefault("TOKENWIRE_SEED", str(random.SystemRandom().randrange(2**32))))
+"""The seed of this run; the header prints it, and TOKENWIRE_SEED repeats a run. Set for worker processes too."""
 
 hypothesis.settings.register_profile(
     "tokenwire",
