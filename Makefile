@@ -4,15 +4,13 @@ PYTEST_ARGS ?=
 # Tests run in so many processes side by side; 0 is one after the other, which a debugger needs.
 TEST_PROCESSES ?= 2
 SERVE_ARGS ?=
-# How many processes run the tests of `make test`.
-JOBS ?= 2
 FUZZ_ARGS ?= --seconds 600
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest $(PYTEST_ARGS)
-PYTEST_SIDE_BY_SIDE := $(PYTEST) --numprocesses $(TEST_PROCESSES) --dist worksteal
+PYTEST_SIDE_BY_SIDE := $(PYTEST) --numprocesses $(TEST_PROCESSES)
 PROTO_PYTHON := .venv-proto/bin/python
 CORE := fastcore/tokenwire_core
 COMPILED := $(wildcard $(CORE)/*.pyx $(CORE)/*.pxd $(CORE)/*.h)
@@ -26,7 +24,7 @@ serve: $(VENV)/built ## run the service on the embedded tokenizers and say how t
 	$(BIN)/tokenwire serve $(SERVE_ARGS)
 
 test: $(VENV)/ready .cache/pulled ## the tests, without those marked long or system
-	$(PYTEST) -n $(JOBS) --dist loadfile -m "not long and not system" --ignore=tests/house
+	$(PYTEST_SIDE_BY_SIDE) --dist loadfile -m "not long and not system" --ignore=tests/house
 
 check: $(VENV)/ready $(PROTO_PYTHON) ## lint, types, stubs, layers, contract, committed data
 	$(BIN)/ruff check
@@ -43,7 +41,7 @@ test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes o
 
 test-long: $(VENV)/ready .cache/pulled ## every code point and 100,000 random texts for each artifact, full-size worst cases
 	tests/system/install-tools.sh
-	$(PYTEST_SIDE_BY_SIDE) -m long
+	$(PYTEST_SIDE_BY_SIDE) --dist worksteal -m long
 
 fuzz: $(VENV)/ready ## fuzz each loader for ten minutes, led by what is reached in the readers and the compiled core
 	for loader in tiktoken hf_json sentencepiece; do \
