@@ -1,12 +1,14 @@
 """Run under callgrind by test_growth.py: counts the instructions of each operation on each text, one dump apiece.
 
-Arguments: the rank file's name, the library made from growth_marks.c, the largest size in bytes. Each measurement
+Arguments: the name of a rank file or of a small tokenizer of `families`, the library made from growth_marks.c, the
+largest size in bytes. Each measurement
 is made in a fork, so that no cache of an earlier one helps.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import random
 import sys
@@ -15,6 +17,7 @@ from collections.abc import Callable
 import tokenwire_core
 from tokenwire_core.encoder import Encoder
 
+from tests import families
 from tests.rank_files import rank_file
 
 N_SIZES = 3
@@ -49,18 +52,26 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 OPERATIONS: dict[str, Callable[[Encoder, str], object]] = {
     "encode": lambda encoder, text: encoder.encode(text),
+    "places": lambda encoder, text: encoder.encode(text).offsets("codepoint", reference=True),
     "count": lambda encoder, text: encoder.count(text),
     "truncate": lambda encoder, text: encoder.truncate(text, len(text) // 40),
 }
 
 
+def encoder_of(name: str) -> Encoder:
+    if name in families.NAMES:
+        return tokenwire_core.load(families.family(name).data, **families.options(name))
+    file = rank_file(name)
+    return tokenwire_core.load(
+        file.data, format="tiktoken", pattern=file.pattern, special_tokens=file.special_tokens
+    )
+
+
 def main() -> None:
     name, library, largest = sys.argv[1], sys.argv[2], int(sys.argv[3])
     marks = ctypes.CDLL(library)
-    file = rank_file(name)
-    encoder = tokenwire_core.load(
-        file.data, format="tiktoken", pattern=file.pattern, special_tokens=file.special_tokens
-    )
+    encoder = encoder_of(name)
+    gc.disable()  # it walks all objects now and then, which is not the text's doing
     for kind, make in TEXTS.items():
         for size in (largest >> shift for shift in reversed(range(N_SIZES))):
             text = make(size)

@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import families
 from tests.system.growth_driver import OPERATIONS, TEXTS
 
 ROOT = Path(__file__).parents[2]
 MOST_PER_DOUBLING = 2.2
 N_BYTES = 1 << 16
 N_BYTES_LONG = 1 << 20
+N_BYTES_FAMILY = 1 << 14
+SHORT_FAMILIES = ("unigram",)
 
 
 @functools.cache
@@ -65,6 +68,24 @@ def test_cost_grows_with_length_and_no_faster(largest: int, name: str, text: str
     """Each doubling of the text costs at most 2.2 times the instructions."""
     by_size = instructions(name, largest)[f"{text}/{operation}"]
     assert sorted(by_size) == [largest >> 2, largest >> 1, largest]
+    least, middle, most = (by_size[size] for size in sorted(by_size))
+    assert least > 10_000, "nothing was counted"
+    assert middle <= MOST_PER_DOUBLING * least, by_size
+    assert most <= MOST_PER_DOUBLING * middle, by_size
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in SHORT_FAMILIES else pytest.param(name, marks=pytest.mark.long)
+        for name in families.NAMES[1:]
+    ],
+)
+def test_cost_grows_with_length_in_every_family(name: str, text: str, operation: str) -> None:
+    """The same of a small tokenizer of each family."""
+    by_size = instructions(name, N_BYTES_FAMILY)[f"{text}/{operation}"]
     least, middle, most = (by_size[size] for size in sorted(by_size))
     assert least > 10_000, "nothing was counted"
     assert middle <= MOST_PER_DOUBLING * least, by_size
