@@ -23,7 +23,6 @@ cdef class AddedTokens:
     cdef size_t n_tokens
     cdef ControlMatcher as_it_came       # of those looked for in the text as it came
     cdef ControlMatcher normalized
-    cdef readonly bint has_normalized
     cdef uint32_t* word_edges            # where runs of word characters begin and end
     cdef size_t n_word_edges
 

@@ -42,7 +42,6 @@ cdef class AddedTokens:
         for index, (token, spelling) in enumerate(zip(tokens, spellings, strict=True)):
             passes[token.normalized][spelling] = index
         self.as_it_came, self.normalized = map(ControlMatcher, passes)
-        self.has_normalized = bool(passes[True])
 
     def __dealloc__(self):
         free(self.tokens)

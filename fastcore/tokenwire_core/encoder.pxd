@@ -7,6 +7,7 @@ from tokenwire_core.text_input cimport TextInput
 
 cdef enum:
     POOL_SIZE = 8                # idle scratches kept
+    MAX_POLICIES = 8             # sets of allowed control tokens that are kept ready
 
 cdef class Encoder:
     cdef readonly object spec
@@ -15,6 +16,7 @@ cdef class Encoder:
     cdef readonly dict control_tokens
     cdef dict layouts            # (number of texts, add_special): template.Layout
     cdef object all_controls     # what the engine takes for all control tokens allowed
+    cdef dict policies           # and for the sets that came last
     cdef Scratch* pool[POOL_SIZE]
     cdef int n_pool
 

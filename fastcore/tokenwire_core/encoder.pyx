@@ -71,6 +71,7 @@ cdef class Encoder:
         self.control_tokens = self.engine.control_tokens
         self.all_controls = self.engine.allowing(None)
         self.layouts = {}
+        self.policies = {}
 
     def __dealloc__(self):
         while self.n_pool:
@@ -259,7 +260,13 @@ cdef class Encoder:
             raise TokenizerError("special must be text, allow, reject or a frozenset of control tokens")
         if not special <= self.control_tokens.keys():
             raise UnknownControlTokenError(len(self.control_tokens))
-        return self.engine.allowing(special)
+        special = frozenset(special)
+        policy = self.policies.get(special)
+        if policy is None:
+            if len(self.policies) == MAX_POLICIES:
+                self.policies.clear()
+            policy = self.policies[special] = self.engine.allowing(special)
+        return policy
 
     cdef Scratch* acquire(self, bint keep, int tracing) except NULL:
         cdef Scratch* s
@@ -274,6 +281,7 @@ cdef class Encoder:
         s.keep = keep
         s.tracing = tracing
         if tracing and not reserve_tokens(s, 1):
+            free_scratch(s)
             raise MemoryError
         return s
 

@@ -104,7 +104,7 @@ cdef class Encoding:
     def word_ids(self) -> list[int | None]:
         """For each token the number of its piece (pre-token) in its text; None for those of the template.
 
-        Of formats without pre-tokenizer, SentencePiece models, all of a text is one piece.
+        Of SentencePiece models, which have no pre-tokenizer, all of a text is one piece, up to an allowed control token.
         """
         cdef list result = []
         for run in self.layout:

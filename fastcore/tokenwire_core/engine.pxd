@@ -2,6 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from tokenwire_core.scratch cimport Scratch
+from tokenwire_core.special cimport ControlMatcher
 from tokenwire_core.vocab cimport Vocab
 
 cdef enum:
@@ -9,13 +10,16 @@ cdef enum:
 
 cdef class Engine:
     cdef readonly dict control_tokens     # spelling to id
+    cdef ControlMatcher controls          # of all of them
+    cdef Vocab vocab                      # of models that take bytes: the bytes of each id
+    cdef dict spellings                   # of other models: the same
     cdef readonly list integers           # by id: the id, so that a list of ids makes no new numbers
     cdef readonly object decoder          # a decoders.Decoder
     cdef readonly size_t n_unreachable    # entries that no merges lead to
     cdef readonly bint runs_regex         # pieces are found by the `regex` module
     cdef readonly object max_text_bytes   # the longest text, or None
-    # Set where the tokens of every text follow each other in it byte for byte: places are then running sums of the
-    # lengths that this vocabulary knows.
+    # `vocab`, where the tokens of every text follow each other in it byte for byte: places are then running sums of
+    # the lengths that it knows.
     cdef readonly Vocab tiling
 
     # The bytes of an id of the tokenizer: of byte-level models what it stands for, of others its spelling.
@@ -25,11 +29,11 @@ cdef class Engine:
     # Append the tokens of s.text[start:end], a text of its own, to s; with s.tracing their places in s.text. `allowed`:
     # from `allowing`, or None. Stops once there are more than `limit`.
     cdef int encode(self, Scratch* s, size_t start, size_t end, object allowed, uint64_t limit) except -1
+    # The same of a text, not empty, in which no control token is looked for.
+    cdef int encode_run(self, Scratch* s, size_t start, size_t end, uint64_t limit) except -1
     # The control tokens that are spelled in s.text[start:end]: (id, start, end) in order.
     cdef list find(self, Scratch* s, size_t start, size_t end)
 
-# The bytes of an id, which a vocabulary knows.
-cdef bytes bytes_of(Vocab vocab, uint32_t id)
 # Raise what a Status says.
 cdef int check(Scratch* s, int status) except -1
 

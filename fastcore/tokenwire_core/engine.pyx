@@ -9,12 +9,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from tokenwire_core import regex_split
 from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError, UnknownTextError
 
-from tokenwire_core.scratch cimport GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, UNKNOWN_TEXT
-
-
-cdef bytes bytes_of(Vocab vocab, uint32_t id):
-    cdef const uint32_t* at = vocab.tables.starts + id
-    return PyBytes_FromStringAndSize(<const char*>vocab.tables.blob + at[0], at[1] - at[0])
+from tokenwire_core.scratch cimport GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, UNKNOWN_TEXT, append_token
+from tokenwire_core.special cimport ControlMatch
 
 
 cdef int check(Scratch* s, int status) except -1:
@@ -30,16 +26,54 @@ cdef int check(Scratch* s, int status) except -1:
 
 
 cdef class Engine:
-    """The part of an encoder that depends on the artifact's format."""
+    """The part of an encoder that depends on the artifact's format.
+
+    Control tokens are cut out of the text where they are allowed, leftmost first, then longest, and what lies between
+    goes to `encode_run`. A tokenizer.json has rules of its own for that, so its engine does it all in `encode`.
+    """
+
+    def __init__(self, spec):
+        self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
+        self.controls = ControlMatcher(self.control_tokens)
 
     cpdef bytes bytes_of(self, uint32_t id):
-        raise NotImplementedError
+        cdef const uint32_t* at
+        if self.vocab is None:
+            return self.spellings[id]
+        at = self.vocab.tables.starts + id
+        return PyBytes_FromStringAndSize(<const char*>self.vocab.tables.blob + at[0], at[1] - at[0])
 
     cdef object allowing(self, object spellings):
-        raise NotImplementedError
-
-    cdef int encode(self, Scratch* s, size_t start, size_t end, object allowed, uint64_t limit) except -1:
-        raise NotImplementedError
+        if spellings is None:
+            return self.controls
+        return ControlMatcher({token: self.control_tokens[token] for token in spellings})
 
     cdef list find(self, Scratch* s, size_t start, size_t end):
+        cdef ControlMatch match
+        cdef list found = []
+        while self.controls.find(s.text, end, start, &match):
+            found.append((match.id, match.start, match.end))
+            start = match.end
+        return found
+
+    cdef int encode(self, Scratch* s, size_t start, size_t end, object allowed, uint64_t limit) except -1:
+        cdef ControlMatcher matcher = allowed
+        cdef ControlMatch match
+        cdef uint32_t word
+        while matcher is not None and matcher.find(s.text, end, start, &match):
+            if start < match.start:
+                self.encode_run(s, start, match.start, limit)
+            word = next_word(s)
+            if not append_token(s, match.id, match.start, match.end):
+                raise MemoryError
+            if s.tracing:
+                (<uint32_t*>s.words.p)[s.n_ids - 1] = word
+            start = match.end
+            if s.n_ids > limit:
+                return 0
+        if start < end:
+            self.encode_run(s, start, end, limit)
+        return 0
+
+    cdef int encode_run(self, Scratch* s, size_t start, size_t end, uint64_t limit) except -1:
         raise NotImplementedError

@@ -27,12 +27,11 @@ cdef class PipelineEngine(Engine):
     cdef PreTokenizerChain pre_tokenizer
     cdef Model model
     cdef ByteBpe bytes_model         # the model, where it takes bytes; else None
-    cdef dict spellings              # the bytes of each id, where the model does not take bytes
     cdef bint needs_places           # a stage asks where its text comes from
 
-    cdef int encode_text(self, Scratch* s, const Aligned* text, Progress* progress) noexcept nogil
+    cdef int cut(self, Scratch* s, const Aligned* text, int number, Progress* progress) noexcept nogil
     cdef int encode_between(
-        self, Scratch* s, const Aligned* text, size_t start, size_t end, Progress* progress
+        self, Scratch* s, const Aligned* text, size_t start, size_t end, int number, Progress* progress
     ) noexcept nogil
     cdef int encode_normalized(
         self, Scratch* s, const Aligned* text, size_t start, size_t end, Progress* progress
@@ -41,5 +40,9 @@ cdef class PipelineEngine(Engine):
         self, Scratch* s, const Aligned* text, size_t start, size_t end, Progress* progress
     ) noexcept nogil
     cdef int encode_pieces(self, Scratch* s, const Pieces* pieces, Progress* progress) noexcept nogil
-    cdef int put_added(self, Scratch* s, const Aligned* text, size_t start, size_t end, uint32_t id, Progress* progress) noexcept nogil
-    cdef void place(self, Scratch* s, const Aligned* text, size_t start, size_t n, size_t first, Progress* progress) noexcept nogil
+    cdef int put_added(
+        self, Scratch* s, const Aligned* text, size_t start, size_t end, uint32_t id, Progress* progress
+    ) noexcept nogil
+    cdef void place(
+        self, Scratch* s, const Aligned* text, size_t start, size_t n, size_t first, Progress* progress
+    ) noexcept nogil

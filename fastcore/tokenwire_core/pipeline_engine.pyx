@@ -26,19 +26,11 @@ from tokenwire_core.pipeline import (
     vocabulary_of,
 )
 
-from tokenwire_core.aligned cimport (
-    SAME,
-    TRACE_REFERENCE,
-    TRACE_SPANS,
-    Stretch,
-    place_of,
-    token_place,
-    view_of,
-)
 from tokenwire_core.added cimport Search
+from tokenwire_core.aligned cimport SAME, TRACE_REFERENCE, TRACE_SPANS, Stretch, place_of, token_place, view_of
 from tokenwire_core.char_bpe cimport CharBpe
-from tokenwire_core.engine cimport GIL_BYTES, bytes_of, check, next_word
-from tokenwire_core.pieces cimport encode_pieces, place_tokens
+from tokenwire_core.engine cimport GIL_BYTES, check, next_word
+from tokenwire_core.pieces cimport encode_pieces
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, Range, append_token, reserve_tokens
 from tokenwire_core.split cimport split_chunk
 from tokenwire_core.unigram cimport Unigram
@@ -64,7 +56,7 @@ cdef class PipelineEngine(Engine):
 
     def __init__(self, spec):
         pipeline = spec.pipeline
-        self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
+        super().__init__(spec)
         self.added_tokens = pipeline.added_tokens
         self.none_allowed = self.allowing(())
         self.all_allowed = self.allowing(None)
@@ -79,11 +71,10 @@ cdef class PipelineEngine(Engine):
         # The reference knows special tokens by what they are decoded as.
         special = {token.content for token in self.added_tokens if token.special}
         self.decoder = pipeline_decoder(pipeline, contents, {id for id, text in contents.items() if text in special})
-        never = frozenset(self.control_tokens.values())
-        self.control_ids = never
-        fits = isinstance(pipeline.model, BytePairModel) and ByteBpe.fits(pipeline.model, never)
+        self.control_ids = frozenset(self.control_tokens.values())
+        fits = isinstance(pipeline.model, BytePairModel) and ByteBpe.fits(pipeline.model, self.control_ids)
         self.pre_tokenizer = PreTokenizerChain(pipeline.pre_tokenizer, fits)
-        self.model = model_of(spec, never, self.pre_tokenizer.keeps_bytes)
+        self.model = model_of(spec, self.control_ids, self.pre_tokenizer.keeps_bytes)
         self.bytes_model = self.model if self.pre_tokenizer.keeps_bytes else None
         self.needs_places = self.pre_tokenizer.needs_places
         bounds = [
@@ -97,12 +88,10 @@ cdef class PipelineEngine(Engine):
         if self.bytes_model is None:
             self.spellings = dict(spec.tokens())
         else:
+            self.vocab = self.bytes_model.vocab
             self.n_unreachable = self.bytes_model.merges.n_unreachable
             if is_tiling(pipeline, self.pre_tokenizer.fast_pattern >= 0):
-                self.tiling = self.bytes_model.vocab
-
-    cpdef bytes bytes_of(self, uint32_t id):
-        return self.spellings[id] if self.bytes_model is None else bytes_of(self.bytes_model.vocab, id)
+                self.tiling = self.vocab
 
     cdef object allowing(self, object spellings):
         return bytes([
@@ -155,10 +144,10 @@ cdef class PipelineEngine(Engine):
         text.stretches = &one
         text.n_stretches = 1
         if end - start < GIL_BYTES:
-            status = self.encode_text(s, &text, &progress)
+            status = self.cut(s, &text, 0, &progress)
         else:
             with nogil:
-                status = self.encode_text(s, &text, &progress)
+                status = self.cut(s, &text, 0, &progress)
         check(s, status)
         if s.tracing and start:
             for i in range(first, s.n_ids):
@@ -166,49 +155,39 @@ cdef class PipelineEngine(Engine):
                 (<uint32_t*>s.ends.p)[i] += <uint32_t>start
         return 0
 
-    cdef int encode_text(self, Scratch* s, const Aligned* text, Progress* progress) noexcept nogil:
-        """Cut out the added tokens that are looked for in the text as it came."""
+    cdef int cut(self, Scratch* s, const Aligned* text, int number, Progress* progress) noexcept nogil:
+        """Cut out the added tokens of a pass: 0, those looked for in the text as it came; 1, in normalized text."""
         cdef Search search
         cdef int status
         search.next = 0
         search.taken = 0
-        while self.added.find(0, text.text, text.n, progress.allowed, &search):
-            status = self.encode_between(s, text, search.taken, search.start, progress)
+        while self.added.find(number, text.text, text.n, progress.allowed, &search):
+            status = self.encode_between(s, text, search.taken, search.start, number, progress)
             if status != DONE or s.n_ids > progress.limit:
                 return status
             status = self.put_added(s, text, search.start, search.end, search.id, progress)
             if status != DONE or s.n_ids > progress.limit:
                 return status
             search.taken = search.end
-        return self.encode_between(s, text, search.taken, text.n, progress)
+        return self.encode_between(s, text, search.taken, text.n, number, progress)
 
     cdef int encode_between(
-        self, Scratch* s, const Aligned* text, size_t start, size_t end, Progress* progress
+        self, Scratch* s, const Aligned* text, size_t start, size_t end, int number, Progress* progress
     ) noexcept nogil:
-        """Normalize, and cut out the added tokens that are looked for in normalized text."""
+        """What lies between the added tokens of a pass: after the first it is normalized, and comes to the second."""
         cdef Aligned part
         cdef Stretch one
         cdef const Aligned* normalized = &part
-        cdef Search search
         cdef int status
         if start >= end:
             return DONE
+        if number:
+            return self.encode_normalized(s, text, start, end, progress)
         view_of(&part, &one, text, start, end)
-        if not self.normalizer.is_empty:
-            status = self.normalizer.run(s, &part, &normalized)
-            if status != DONE:
-                return status
-        search.next = 0
-        search.taken = 0
-        while self.added.has_normalized and self.added.find(1, normalized.text, normalized.n, progress.allowed, &search):
-            status = self.encode_normalized(s, normalized, search.taken, search.start, progress)
-            if status != DONE or s.n_ids > progress.limit:
-                return status
-            status = self.put_added(s, normalized, search.start, search.end, search.id, progress)
-            if status != DONE or s.n_ids > progress.limit:
-                return status
-            search.taken = search.end
-        return self.encode_normalized(s, normalized, search.taken, normalized.n, progress)
+        status = self.normalizer.run(s, &part, &normalized)
+        if status != DONE:
+            return status
+        return self.cut(s, normalized, 1, progress)
 
     cdef int encode_normalized(
         self, Scratch* s, const Aligned* text, size_t start, size_t end, Progress* progress
@@ -217,8 +196,6 @@ cdef class PipelineEngine(Engine):
         cdef Pieces pieces
         cdef Range whole
         cdef int status
-        if start >= end:
-            return DONE
         if self.bytes_model is not None and self.pre_tokenizer.fast_pattern >= 0:
             return self.encode_pattern(s, text, start, end, progress)
         if self.pre_tokenizer.is_empty:
@@ -257,7 +234,7 @@ cdef class PipelineEngine(Engine):
         return DONE
 
     cdef int encode_pieces(self, Scratch* s, const Pieces* pieces, Progress* progress) noexcept nogil:
-        cdef size_t i, first, start, k = 0
+        cdef size_t i, first
         cdef const uint8_t* text = pieces.text.text
         cdef const Range* piece
         cdef int status

@@ -11,24 +11,22 @@ from libc.stdint cimport uint32_t
 from tokenwire_core.decoders import byte_level_decoder
 from tokenwire_core.regex_split import RegexSplitter
 
-from tokenwire_core.engine cimport GIL_BYTES, bytes_of, next_word
+from tokenwire_core.engine cimport GIL_BYTES, next_word
 from tokenwire_core.pieces cimport encode_pieces, place_tokens
-from tokenwire_core.scratch cimport append_token
-from tokenwire_core.special cimport ControlMatch
 from tokenwire_core.split cimport pattern_id, split_chunk
+from tokenwire_core.vocab cimport Vocab
 
 
 cdef class RankEngine(Engine):
     """The tokenizer of a `RankFileSpec`."""
 
     def __init__(self, spec):
-        self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
+        super().__init__(spec)
         self.vocab = Vocab(spec.ranks, spec.special_tokens)
         self.merges = MergeTable(self.vocab)
         self.n_unreachable = self.merges.n_unreachable
         self.integers = self.vocab.integers
         self.decoder = byte_level_decoder(self.vocab)
-        self.controls = ControlMatcher(self.control_tokens) if self.control_tokens else None
         self.pattern = pattern_id(spec.pattern)
         self.runs_regex = self.pattern < 0
         if self.runs_regex:
@@ -37,45 +35,9 @@ cdef class RankEngine(Engine):
         else:
             self.tiling = self.vocab
 
-    cpdef bytes bytes_of(self, uint32_t id):
-        return bytes_of(self.vocab, id)
-
-    cdef object allowing(self, object spellings):
-        if spellings is None:
-            return self.controls
-        return ControlMatcher({token: self.control_tokens[token] for token in spellings}) if spellings else None
-
-    cdef list find(self, Scratch* s, size_t start, size_t end):
-        cdef ControlMatch match
-        cdef list found = []
-        while self.controls is not None and self.controls.find(s.text, end, start, &match):
-            found.append((match.id, match.start, match.end))
-            start = match.end
-        return found
-
-    cdef int encode(self, Scratch* s, size_t start, size_t end, object allowed, uint64_t limit) except -1:
-        cdef ControlMatcher matcher = allowed
-        cdef ControlMatch match
-        cdef uint32_t word
-        while matcher is not None and matcher.find(s.text, end, start, &match):
-            self.encode_run(s, start, match.start, limit)
-            word = next_word(s)
-            if not append_token(s, match.id, match.start, match.end):
-                raise MemoryError
-            if s.tracing:
-                (<uint32_t*>s.words.p)[s.n_ids - 1] = word
-            start = match.end
-            if s.n_ids > limit:
-                return 0
-        self.encode_run(s, start, end, limit)
-        return 0
-
     cdef int encode_run(self, Scratch* s, size_t start, size_t end, uint64_t limit) except -1:
-        """Encode s.text[start:end], in which no control token is to be found."""
         cdef bint done
         cdef size_t span_start, span_end
-        if start == end:
-            return 0
         if not self.runs_regex:
             if end - start < GIL_BYTES:
                 done = self.encode_compiled(s, start, end, limit)

@@ -51,11 +51,8 @@ def trimmed(
         if isinstance(stage, TrimOffsets):
             spelling = _spellings(pipeline)
             texts = (utf8[start:end].decode(errors="replace") for start, end in places)
-            n_blanks = [_n_blanks(spelling(id, text)) for id, text in zip(ids, texts, strict=True)]
-            spans = [
-                _trimmed(number, span, blanks, stage)
-                for number, (span, blanks) in enumerate(zip(spans, n_blanks, strict=True))
-            ]
+            spelled = [spelling(id, text) for id, text in zip(ids, texts, strict=True)]
+            spans = without_blanks(spans, spelled, stage)
     return spans
 
 
@@ -83,22 +80,23 @@ def _spellings(pipeline: Pipeline) -> Callable[[int, str], str]:
     return spelling
 
 
-def _trimmed(number: int, span: Span, n_blanks: Span, stage: TrimOffsets) -> Span:
-    """A single blank before the first stays, since it may be the one that was put before the text."""
-    start, end = span
-    n_leading, n_trailing = n_blanks
-    is_first = number == 0 or start == 0
-    if n_leading and not (is_first and stage.add_prefix_space and n_leading == 1):
-        start = min(start + n_leading, end)
-    if n_trailing and end >= n_trailing:
-        end = max(end - n_trailing, start)
-    return start, end
+def without_blanks(spans: Sequence[Span], texts: Sequence[str], stage: TrimOffsets) -> list[Span]:
+    """The spans of the tokens of one text without the blanks that their `texts` begin and end with.
+
+    A single blank before the first stays, since it may be the one that was put before the text.
+    """
+    trimmed = []
+    for number, ((start, end), text) in enumerate(zip(spans, texts, strict=True)):
+        n_leading, n_trailing = _n_blanks(text), _n_blanks(text[::-1])
+        is_first = number == 0 or start == 0
+        if n_leading and not (is_first and stage.add_prefix_space and n_leading == 1):
+            start = min(start + n_leading, end)
+        if n_trailing and end >= n_trailing:
+            end = max(end - n_trailing, start)
+        trimmed.append((start, end))
+    return trimmed
 
 
-def _n_blanks(text: str) -> Span:
-    """How many blanks a spelling begins and ends with, also in the byte alphabet."""
-    leading, trailing = (
-        next((at for at, char in enumerate(chars) if char != "Ġ" and char not in BLANKS), len(text))
-        for chars in (text, text[::-1])
-    )
-    return leading, trailing
+def _n_blanks(text: str) -> int:
+    """How many blanks a spelling begins with, also in the byte alphabet."""
+    return next((at for at, char in enumerate(text) if char != "Ġ" and char not in BLANKS), len(text))

@@ -19,11 +19,11 @@ from typing import Literal
 from tokenwire_core.errors import IdOutOfRangeError
 from tokenwire_core.pipeline import Pipeline, Template, TemplateText, TrimOffsets, vocabulary_of
 from tokenwire_core.reference_added import AddedTokens
-from tokenwire_core.reference_aligned import AlignedText, Span
+from tokenwire_core.reference_aligned import AlignedText
 from tokenwire_core.reference_decode import decode
 from tokenwire_core.reference_models import Token, tokenizer_of
+from tokenwire_core.reference_offsets import in_unit, without_blanks
 from tokenwire_core.reference_pretokenize import pre_tokenize
-from tokenwire_core.reference_unicode import BLANKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,6 @@ class ReferencePipeline:
 
     def _tokens(self, text: str, type_id: int, special_is_text: bool) -> list[ReferenceToken]:
         """The tokens of one text, before templates."""
-        to_code_points = _CodePoints(text)
         tokens: list[ReferenceToken] = []
         n_words = 0
         for part, added in self._added.cut(text, special_is_text):
@@ -128,10 +127,13 @@ class ReferencePipeline:
             for piece, found in words:
                 spans = piece.token_spans((token.start, token.end) for token in found)
                 for token, span in zip(found, spans, strict=True):
-                    start, end = to_code_points((token.start, token.end) if span is None else span)
+                    start, end = (token.start, token.end) if span is None else span
                     tokens.append(ReferenceToken(token.id, token.text, start, end, type_id, n_words))
                 n_words += 1
-        return tokens
+        placed = in_unit(text.encode(), [(token.start, token.end) for token in tokens], "codepoint")
+        return [
+            replace(token, start=start, end=end) for token, (start, end) in zip(tokens, placed, strict=True)
+        ]
 
     def _templated(
         self, parts: list[list[ReferenceToken]], template: Template, add_special: bool
@@ -154,45 +156,8 @@ def _pieces(part: AlignedText, pipeline: Pipeline) -> list[AlignedText]:
     return pre_tokenize(part, pipeline.pre_tokenizer) if part.text else []
 
 
-class _CodePoints:
-    """Bytes of a text's UTF-8 to its code points, as the library converts them.
-
-    It knows no code point for the end of the text, and takes one more than the last byte's; a span that is empty at
-    the end, or lies outside, it leaves in bytes.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._of_byte = [at for at, char in enumerate(text) for _ in char.encode()]
-
-    def __call__(self, span: Span) -> Span:
-        start, end = span
-        n_bytes = len(self._of_byte)
-        if start >= n_bytes:
-            return span
-        if end < n_bytes:
-            return self._of_byte[start], self._of_byte[end]
-        last = self._of_byte[end - 1] if end - 1 < n_bytes else self._of_byte[start] + 1
-        return self._of_byte[start], last + 1
-
-
 def _trimmed(tokens: list[ReferenceToken], stage: TrimOffsets) -> list[ReferenceToken]:
-    """Spans without the blanks that the spellings begin and end with.
-
-    A single blank before the first stays, since it may be the one that was put before the text.
-    """
-    trimmed = []
-    for number, token in enumerate(tokens):
-        start, end = token.start, token.end
-        n_leading, n_trailing = (_n_blanks(text) for text in (token.text, token.text[::-1]))
-        is_first = number == 0 or start == 0
-        if n_leading and not (is_first and stage.add_prefix_space and n_leading == 1):
-            start = min(start + n_leading, end)
-        if n_trailing and end >= n_trailing:
-            end = max(end - n_trailing, start)
-        trimmed.append(replace(token, start=start, end=end))
-    return trimmed
-
-
-def _n_blanks(text: str) -> int:
-    """How many blanks a spelling begins with, also in the byte alphabet."""
-    return next((at for at, char in enumerate(text) if char != "Ġ" and char not in BLANKS), len(text))
+    spans = without_blanks(
+        [(token.start, token.end) for token in tokens], [token.text for token in tokens], stage
+    )
+    return [replace(token, start=start, end=end) for token, (start, end) in zip(tokens, spans, strict=True)]

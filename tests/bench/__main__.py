@@ -1,4 +1,8 @@
-"""Runs the races, prints them, keeps them as JSON, and writes the README's table between its markers."""
+"""Runs the races, prints them, keeps them as JSON, and writes the README's table between its markers.
+
+With names of artifacts (`python -m tests.bench llama2 xlm_roberta_sp`) those race their own libraries instead, and
+nothing is kept.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,16 @@ import datetime
 import json
 import platform
 import re
+import sys
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import tokenwire_core
+from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer
+
+from tests import artifact_files
 from tests.bench.measure import Race, Result
 from tests.bench.texts import texts_by_kind
 from tests.rank_files import ours, theirs
@@ -42,21 +53,46 @@ def table(results: list[Result], where: str) -> str:
     return "\n".join([*lines, "", f"`make bench`, one thread, medians of CPU time, equal ids; {where}.", ""])
 
 
-def main() -> None:
+def of_library(name: str) -> Race:
+    """The race of a tokenizer.json or SentencePiece model with the library of its format, at its fastest for ids."""
+    data = artifact_files.artifact(name)
+    if artifact_files.TABLE[name].format == "sentencepiece":
+        model = SentencePieceProcessor(model_proto=data)
+        return Race(name, tokenwire_core.load(data, "sentencepiece"), model.encode)
+    tokenizer = Tokenizer.from_buffer(data)
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True
+
+    def ids(text: str) -> list[int]:
+        (encoding,) = tokenizer.encode_batch_fast([text], add_special_tokens=False)
+        return list(encoding.ids)
+
+    return Race(name, tokenwire_core.load(data, "hf_json"), ids)
+
+
+def run(races: Iterable[Race]) -> list[Result]:
     results: list[Result] = []
     texts = texts_by_kind()
     if "mixed" not in texts:
         print("mixed languages: not run, TOKENWIRE_TEST_DATA is not set")
-    for name in TOKENIZERS:
-        race = Race(name, ours(name), theirs(name))
+    for race in races:
         for kind, text in texts.items():
             for result in race.run(kind, text):
                 results.append(result)
                 print(
-                    f"{name:12} {kind:8} {result.workload:38} {result.ratio:5.1f}x"
-                    f"  ({result.ours_ns_per_byte:6.2f} against {result.tiktoken_ns_per_byte:6.2f} ns per byte)",
+                    f"{race.name:12} {kind:8} {result.workload:38} {result.ratio:5.1f}x"
+                    f"  ({result.ours_ns_per_byte:6.2f} against {result.reference_ns_per_byte:6.2f} ns per byte)",
                     flush=True,
                 )
+    return results
+
+
+def main(names: Sequence[str]) -> None:
+    if names:
+        run(map(of_library, names))
+        return
+    results = run(Race(name, ours(name), theirs(name).encode_ordinary) for name in TOKENIZERS)
     where = f"tiktoken {version('tiktoken')}, Python {platform.python_version()}, {machine()}"
     RESULTS.parent.mkdir(exist_ok=True)
     rows = [{**dataclasses.asdict(result), "ratio": round(result.ratio, 2)} for result in results]
@@ -68,4 +104,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
