@@ -1,12 +1,14 @@
 from typing_extensions import disjoint_base
 
 from tokenwire_core.decoders import Decoder
+from tokenwire_core.spec import TokenizerSpec
 from tokenwire_core.vocab import Vocab
 
 @disjoint_base
 class Engine:
     """The part of an encoder that depends on the artifact's format."""
 
+    def __init__(self, spec: TokenizerSpec) -> None: ...
     @property
     def control_tokens(self) -> dict[str, int]: ...
     @property
