@@ -6,20 +6,31 @@ Cost: about 2 ns a byte of ASCII.
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint32_t
 
-from tokenwire_core.char_kinds cimport BLANK, PUNCTUATION, WORD, kinds_at, tw_piece_script, tw_piece_script_block
-from tokenwire_core.cuts cimport REMOVED, Cuts, Pieces, add_piece, begin_cuts, begin_parts, end_cuts, end_parts, put_match
+from tokenwire_core.char_kinds cimport BLANK, NUMBER, PUNCTUATION, WORD, kinds_at, tw_piece_script, tw_piece_script_block
+from tokenwire_core.cuts cimport (
+    REMOVED,
+    Cuts,
+    Cutting,
+    Pieces,
+    PreTokenizer,
+    add_piece,
+    begin_cuts,
+    begin_parts,
+    cutting_of,
+    end_cuts,
+    end_parts,
+    put_match,
+)
 from tokenwire_core.scratch cimport Scratch
 from tokenwire_core.unicode_class cimport code_point_at
 
 
-cdef CharSplit char_split(unsigned kinds, Cutting how):
-    cdef CharSplit stage = CharSplit.__new__(CharSplit)
-    stage.kinds = kinds
-    stage.how = how
-    return stage
-
-
 cdef class CharSplit(PreTokenizer):
+    """Characters of some kinds are delimiters, each by itself."""
+
+    cdef unsigned kinds
+    cdef Cutting how
+
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
         cdef const uint8_t* p = pieces.text.text
         cdef size_t i, at, end, start, after = 0
@@ -47,6 +58,8 @@ cdef class CharSplit(PreTokenizer):
 
 
 cdef class WordSplit(PreTokenizer):
+    """Runs of word characters, and runs of what is neither that nor blank."""
+
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
         cdef const uint8_t* p = pieces.text.text
         cdef size_t i, at, end, start, after = 0
@@ -72,6 +85,8 @@ cdef class WordSplit(PreTokenizer):
 
 
 cdef class BertSplit(PreTokenizer):
+    """What lies between blanks, punctuation apart."""
+
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
         cdef const uint8_t* p = pieces.text.text
         cdef size_t i, at, end, start, after = 0
@@ -95,6 +110,8 @@ cdef class BertSplit(PreTokenizer):
 
 
 cdef class ScriptSplit(PreTokenizer):
+    """Runs of one script."""
+
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
         cdef const uint8_t* p = pieces.text.text
         cdef size_t i, at, end, start, after = 0
@@ -122,15 +139,11 @@ cdef class ScriptSplit(PreTokenizer):
         return end_cuts(&cuts, pieces)
 
 
-cdef LengthSplit length_split(size_t n_characters):
-    cdef LengthSplit stage = LengthSplit.__new__(LengthSplit)
-    if n_characters == 0:
-        raise ValueError("pieces of no characters")
-    stage.n_characters = n_characters
-    return stage
-
-
 cdef class LengthSplit(PreTokenizer):
+    """So many characters."""
+
+    cdef size_t n_characters
+
     cdef int run(self, Scratch* s, Pieces* pieces) noexcept nogil:
         cdef const uint8_t* p = pieces.text.text
         cdef size_t i, at, end, start, n
@@ -149,3 +162,42 @@ cdef class LengthSplit(PreTokenizer):
                     n += 1
             add_piece(&cuts, start, end)
         return end_cuts(&cuts, pieces)
+
+
+cdef CharSplit char_split(unsigned kinds, str behavior):
+    cdef CharSplit step = CharSplit()
+    step.kinds = kinds
+    step.how = cutting_of(behavior, False)
+    return step
+
+
+def whitespace(stage) -> PreTokenizer:
+    return WordSplit()
+
+
+def whitespace_split(stage) -> PreTokenizer:
+    return char_split(BLANK, "Removed")
+
+
+def bert(stage) -> PreTokenizer:
+    return BertSplit()
+
+
+def digits(stage) -> PreTokenizer:
+    return char_split(NUMBER, "Isolated" if stage.individual else "Contiguous")
+
+
+def punctuation(stage) -> PreTokenizer:
+    return char_split(PUNCTUATION, stage.behavior)
+
+
+def unicode_scripts(stage) -> PreTokenizer:
+    return ScriptSplit()
+
+
+def fixed_length(stage) -> PreTokenizer:
+    cdef LengthSplit step = LengthSplit()
+    if stage.length < 1:
+        raise ValueError("pieces of no characters")
+    step.n_characters = stage.length
+    return step

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
+from tokenwire_core.normal_forms import FormNormalizer
 from tokenwire_core.rewriting cimport (
     Normalizer,
     Rewrite,
@@ -115,26 +116,6 @@ cdef TraitNormalizer of_traits(unsigned removed, unsigned to_blank, unsigned spa
     return made
 
 
-def without_marks() -> Normalizer:
-    return of_traits(MARK, 0, 0, True)
-
-
-def without_accents() -> Normalizer:
-    return of_traits(ACCENT, 0, 0, True)
-
-
-def cleaned_for_bert() -> Normalizer:
-    return of_traits(BERT_CONTROL, BLANK, 0, False)
-
-
-def spaced_han() -> Normalizer:
-    return of_traits(0, 0, HAN, True)
-
-
-def cleaned_by_nmt() -> Normalizer:
-    return of_traits(REMOVED_BY_NMT, BLANK_OF_NMT, 0, False)
-
-
 cdef class LowerNormalizer(Normalizer):
     """Lower case, character by character (Unicode 17.0); `İ` becomes two."""
 
@@ -211,3 +192,33 @@ cdef class ByteLevelNormalizer(Normalizer):
             if not replace(r, start, end, written, size):
                 return GREW_TOO_LONG
         return DONE
+
+
+def strip_accents(stage) -> Normalizer:
+    return of_traits(MARK, 0, 0, True)
+
+
+def nmt(stage) -> Normalizer:
+    return of_traits(REMOVED_BY_NMT, BLANK_OF_NMT, 0, False)
+
+
+def lowercase(stage) -> Normalizer:
+    return LowerNormalizer()
+
+
+def byte_level(stage) -> Normalizer:
+    return ByteLevelNormalizer()
+
+
+def bert_normalizer(stage) -> list[Normalizer]:
+    """BERT's cleaning is steps of its own, one after the other."""
+    cdef list steps = []
+    if stage.clean_text:
+        steps.append(of_traits(BERT_CONTROL, BLANK, 0, False))
+    if stage.handle_chinese_chars:
+        steps.append(of_traits(0, 0, HAN, True))
+    if stage.lowercase if stage.strip_accents is None else stage.strip_accents:
+        steps += [FormNormalizer("NFD"), of_traits(ACCENT, 0, 0, True)]
+    if stage.lowercase:
+        steps.append(LowerNormalizer())
+    return steps

@@ -57,10 +57,10 @@ def describe(spec: TokenizerSpec) -> Description:
 
 def _rank_file(spec: RankFileSpec) -> Description:
     # The matches of the pattern are the pieces, and what it does not match is left out.
-    split = pipeline.Split(Regex(spec.pattern), "Removed", invert=True)
+    split = _line("Split", {"pattern": Regex(spec.pattern), "behavior": "Removed", "invert": True})
     return Description(
         normalizer=(),
-        pre_tokenizer=_lines((split, pipeline.ByteLevel(add_prefix_space=False, use_regex=False))),
+        pre_tokenizer=(split, _line("ByteLevel", {"add_prefix_space": False, "use_regex": False})),
         model=_line("BPE", {"n_vocab": len(spec.ranks), "ignore_merges": True}),
         post_processor=(),
         decoder=_lines((pipeline.ByteLevelDecoder(),)),
@@ -109,8 +109,6 @@ def _sentencepiece_model(model: SentencePieceModel) -> str:
 
 
 _NAMES: Final[dict[str, str]] = {
-    "StripBlanks": "Strip",
-    "ByteLevelNormalizer": "ByteLevel",
     "ByteLevelDecoder": "ByteLevel",
     "ByteFallbackDecoder": "ByteFallback",
     "MetaspaceDecoder": "Metaspace",
@@ -133,8 +131,6 @@ def _lines(stages: Iterable[object]) -> tuple[str, ...]:
 
 
 def _stage(stage: object) -> str:
-    if isinstance(stage, pipeline.UnicodeForm):
-        return stage.form
     if isinstance(stage, Template):
         return _line("TemplateProcessing", {"single": stage.single, "pair": stage.pair})
     return _line(_name(stage), _settings(stage))

@@ -56,9 +56,9 @@ cdef class FormNormalizer(Normalizer):
     cdef bint compatible, composes
     cdef unsigned decomposing, unsettled, anew
 
-    def __init__(self, form):
-        self.compatible = form.form.startswith("NFK")
-        self.composes = form.form.endswith("C")
+    def __init__(self, str form):
+        self.compatible = form.startswith("NFK")
+        self.composes = form.endswith("C")
         self.decomposing = DECOMPOSES_COMPATIBLY if self.compatible else DECOMPOSES
         self.anew = ANEW_COMPATIBLY if self.compatible else ANEW
         self.unsettled = self.decomposing
@@ -198,3 +198,7 @@ cdef bint put_group(Rewrite* r, size_t start, size_t last, const uint8_t* p, siz
     if n == end - start and memcmp(p, r.old.text + start, n) == 0:
         return True
     return replace(r, start, end, p, n)
+
+
+def unicode_form(stage) -> Normalizer:
+    return FormNormalizer(stage.form)

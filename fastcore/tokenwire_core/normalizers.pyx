@@ -1,17 +1,7 @@
 """The normalizers of a tokenizer.json, compiled: text to text, each character knowing where it came from.
 
-`NormalizerChain` runs the stages of a `pipeline.Pipeline` one after the other. What each stage of `pipeline` is
-compiled to stands in one table at the end; a new one takes a class with `rewrite` (see `rewriting`) and a row there.
-
-| stage | |
-|---|---|
-| UnicodeForm | `normal_forms` |
-| Lowercase, StripAccents, Nmt, ByteLevelNormalizer, and each part of BertNormalizer | `character_maps` |
-| Precompiled | `precompiled` |
-| Replace | `replacing` |
-| StripBlanks, Prepend | `edge_normalizers` |
-
-The slow twin is `reference_normalize`, in places with `TRACE_REFERENCE` too.
+`NormalizerChain` runs the stages of a `pipeline.Pipeline` one after the other; `formats/hf_normalizers.py` says which
+code does each. The slow twin is `reference_normalize`, in places with `TRACE_REFERENCE` too.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -25,21 +15,10 @@ from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, free_scratch
 
 import time
 
-from tokenwire_core import pipeline, regex_split
-from tokenwire_core.character_maps import (
-    ByteLevelNormalizer,
-    LowerNormalizer,
-    cleaned_by_nmt,
-    cleaned_for_bert,
-    spaced_han,
-    without_accents,
-    without_marks,
-)
-from tokenwire_core.edge_normalizers import PrependNormalizer, StripNormalizer
+from tokenwire_core import regex_split
+from tokenwire_core.compiled_steps import compiled_steps
 from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError
-from tokenwire_core.normal_forms import FormNormalizer
-from tokenwire_core.precompiled import PrecompiledNormalizer
-from tokenwire_core.replacing import ReplaceByRegex, replacer
+from tokenwire_core.replacing import ReplaceByRegex
 
 cdef enum:
     MAX_GROWTH = 16          # times the source
@@ -50,7 +29,7 @@ cdef class NormalizerChain:
     """Stages in order.
 
     Args:
-        stages: of `pipeline`.
+        stages: normalizers of `pipeline.Pipeline`.
 
     Attributes:
         is_empty: there is no stage.
@@ -63,7 +42,7 @@ cdef class NormalizerChain:
     def __cinit__(self, stages):
         cdef Normalizer stage
         cdef size_t k
-        self.stages = tuple(compiled for each in stages for compiled in _COMPILED[type(each)](each))
+        self.stages = tuple(step for each in stages for step in compiled_steps(each))
         self.n_stages = len(self.stages)
         self.is_empty = self.n_stages == 0
         self.max_text_bytes = None
@@ -101,40 +80,11 @@ cdef class NormalizerChain:
         return DONE
 
 
-def _bert(stage):
-    """BERT's cleaning is stages of its own, one after the other."""
-    compiled = []
-    if stage.clean_text:
-        compiled.append(cleaned_for_bert())
-    if stage.handle_chinese_chars:
-        compiled.append(spaced_han())
-    if stage.lowercase if stage.strip_accents is None else stage.strip_accents:
-        compiled += [FormNormalizer(pipeline.UnicodeForm("NFD")), without_accents()]
-    if stage.lowercase:
-        compiled.append(LowerNormalizer())
-    return compiled
-
-
-_COMPILED = {
-    pipeline.UnicodeForm: lambda stage: [FormNormalizer(stage)],
-    pipeline.Lowercase: lambda stage: [LowerNormalizer()],
-    pipeline.StripBlanks: lambda stage: [StripNormalizer(stage)],
-    pipeline.StripAccents: lambda stage: [without_marks()],
-    pipeline.Prepend: lambda stage: [PrependNormalizer(stage)],
-    pipeline.Replace: lambda stage: [replacer(stage)],
-    pipeline.BertNormalizer: _bert,
-    pipeline.Nmt: lambda stage: [cleaned_by_nmt()],
-    pipeline.Precompiled: lambda stage: [PrecompiledNormalizer(stage)],
-    pipeline.ByteLevelNormalizer: lambda stage: [ByteLevelNormalizer()],
-}
-"""What each stage of `pipeline` is compiled to."""
-
-
 def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=regex_split.TIMEOUT_S) -> tuple[str, list[tuple[int, int]]]:
     """The text after all stages, and where in the source's UTF-8 each of its characters came from.
 
     Args:
-        stages: of `pipeline`, or for many texts a NormalizerChain made of them once.
+        stages: as there, or for many texts a NormalizerChain made of them once.
         tracing: 0 for no places (the list is empty), 1 for those of our rule, 2 for the reference's.
         timeout_s: how long patterns without a table may be matched, in CPU seconds of this thread.
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
+from tokenwire_core.json_fields import Fields
 from tokenwire_core.tokenizer_config import TokenizerConfig
 
 
@@ -45,183 +46,46 @@ class AddedToken:
     rstrip: bool = False
 
 
-# Normalizers: text to text, each character knowing the source it came from.
+# Normalizers and pre-tokenizers; which there are say `formats/hf_normalizers.py` and `formats/hf_pretokenizers.py`.
 
 
-@dataclass(frozen=True, slots=True)
-class UnicodeForm:
-    """Unicode normalization."""
+class Stage:
+    """What comes before the model: a frozen dataclass of its settings, named as documents name it.
 
-    form: Literal["NFC", "NFD", "NFKC", "NFKD"]
+    Attributes:
+        compiled: the code that does it, `module.name` in this package: called with the stage, it gives a step or a
+            list of steps.
+        to_byte_level: the text that it gives is in the byte alphabet.
+    """
 
+    __slots__ = ()
+    compiled: ClassVar[str]
+    to_byte_level: ClassVar[bool] = False
 
-@dataclass(frozen=True, slots=True)
-class Lowercase:
-    """Lower case, character by character."""
+    @classmethod
+    def read(cls, _: Fields, /) -> Self:
+        """The stage as a document has it; every member that it can have is taken.
 
-
-@dataclass(frozen=True, slots=True)
-class StripBlanks:
-    """Blanks removed at the ends."""
-
-    left: bool = True
-    right: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class StripAccents:
-    """Combining marks removed."""
+        Raises:
+            ArtifactError: those of `Fields`, and those of the stage.
+        """
+        return cls()
 
 
-@dataclass(frozen=True, slots=True)
-class Prepend:
-    """Text put before a text that is not empty."""
+class Normalizer(Stage):
+    """Text to text, each character knowing the source it came from."""
 
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Replace:
-    """Every match of the pattern replaced."""
-
-    pattern: str | Regex
-    content: str
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BertNormalizer:
-    """BERT's cleaning of text. `strip_accents` None: as `lowercase`."""
+class PreTokenizer(Stage):
+    """Text to pieces."""
 
-    clean_text: bool = True
-    handle_chinese_chars: bool = True
-    strip_accents: bool | None = None
-    lowercase: bool = True
+    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Nmt:
-    """SentencePiece's cleaning of control characters and blanks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Precompiled:
-    """SentencePiece's compiled table of replacements, the longest match first."""
-
-    charsmap: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ByteLevelNormalizer:
-    """Each byte of the UTF-8 as its character of the byte alphabet."""
-
-
-Normalizer = (
-    UnicodeForm
-    | Lowercase
-    | StripBlanks
-    | StripAccents
-    | Prepend
-    | Replace
-    | BertNormalizer
-    | Nmt
-    | Precompiled
-    | ByteLevelNormalizer
-)
-
-
-# Pre-tokenizers: text to pieces.
 
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
-"""What becomes of a delimiter."""
-
-
-@dataclass(frozen=True, slots=True)
-class ByteLevel:
-    """Pieces by the pattern of GPT-2 if `use_regex`, their bytes as characters of the byte alphabet."""
-
-    add_prefix_space: bool = True
-    use_regex: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Pieces between the matches of a pattern; with `invert` the matches are the pieces."""
-
-    pattern: str | Regex
-    behavior: Behavior
-    invert: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Whitespace:
-    r"""Pieces by `\w+|[^\w\s]+`."""
-
-
-@dataclass(frozen=True, slots=True)
-class WhitespaceSplit:
-    """Pieces between blanks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metaspace:
-    """Blanks as `replacement`, put before the text too by `prepend_scheme`; pieces begin with it if `split`."""
-
-    replacement: str = "▁"
-    prepend_scheme: Literal["always", "first", "never"] = "always"
-    split: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class BertPreTokenizer:
-    """Pieces between blanks, each punctuation character a piece of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Digits:
-    """Digits apart from the rest, each one of its own if `individual`."""
-
-    individual: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Punctuation:
-    """Punctuation characters as delimiters."""
-
-    behavior: Behavior = "Isolated"
-
-
-@dataclass(frozen=True, slots=True)
-class CharDelimiterSplit:
-    """Pieces between a character."""
-
-    delimiter: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnicodeScripts:
-    """Pieces of one script each."""
-
-
-@dataclass(frozen=True, slots=True)
-class FixedLength:
-    """Pieces of a number of characters."""
-
-    length: int
-
-
-PreTokenizer = (
-    ByteLevel
-    | Split
-    | Whitespace
-    | WhitespaceSplit
-    | Metaspace
-    | BertPreTokenizer
-    | Digits
-    | Punctuation
-    | CharDelimiterSplit
-    | UnicodeScripts
-    | FixedLength
-)
+"""What becomes of a delimiter between pieces."""
 
 
 # Models: a piece to tokens.

@@ -15,11 +15,10 @@ from cpython.bytes cimport PyBytes_AS_STRING
 
 from tokenwire_core.byte_alphabet import to_bytes
 from tokenwire_core.decoders import pipeline_decoder
+from tokenwire_core.formats.hf_pretokenizers import ByteLevel, Split
 from tokenwire_core.normalizers import normalize
 from tokenwire_core.pipeline import (
     BytePairModel,
-    ByteLevel,
-    Split,
     UnigramModel,
     WordLevelModel,
     WordPieceModel,

@@ -1,15 +1,17 @@
 """The pre-tokenizer of a pipeline: its stages compiled, one after the other, from a text to the pieces a model sees.
 
-`pipeline.py` says what each stage is, and the slow twin, `reference_pretokenize`, what it does. Here a stage is one
-step or a few: `split_stages` cut by patterns, `char_stages` by what characters are, `text_stages` change the text. To
-add a stage is to add its class to `pipeline.py` and a row to `_STEPS`.
+`formats/hf_pretokenizers.py` says what each stage is and which code does it, the slow twin, `reference_pretokenize`,
+what it does. Here a stage is one step or a few: `split_stages` cut by patterns, `char_stages` by what characters are,
+`text_stages` change the text.
 
 Cost: linear in the text and its pieces, for each stage.
 """
 
 import time
 
-from tokenwire_core import pipeline
+from tokenwire_core.compiled_steps import compiled_steps
+from tokenwire_core.formats.hf_pretokenizers import ByteLevel, Digits, Split
+from tokenwire_core.pipeline import Regex
 from tokenwire_core.regex_split import MAX_TEXT_BYTES as _MAX_TEXT_BYTES
 from tokenwire_core.split import SEQUENCES as _SEQUENCES
 
@@ -20,8 +22,6 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memset
 
 from tokenwire_core.aligned cimport SAME, begin, finish, free_aligned, place_of, put_at
-from tokenwire_core.char_kinds cimport BLANK, NUMBER, PUNCTUATION
-from tokenwire_core.char_stages cimport BertSplit, ScriptSplit, WordSplit, char_split, length_split
 from tokenwire_core.cuts cimport PreTokenizer, cutting_of
 from tokenwire_core.scratch cimport (
     DONE,
@@ -33,14 +33,13 @@ from tokenwire_core.scratch cimport (
     new_scratch,
     reserve,
 )
-from tokenwire_core.split_scalar cimport GPT2, GPT2_DIGITS
-from tokenwire_core.split_stages cimport FamilySplit, RegexSplit, family_split, split_by
+from tokenwire_core.split_scalar cimport GPT2_DIGITS
+from tokenwire_core.split_stages cimport FamilySplit, RegexSplit, family_split
 from tokenwire_core.text_stages cimport (
     ByteAlphabet,
     MetaspaceStage,
     PrefixBlank,
     close_gaps,
-    metaspace_stage,
     to_bytes,
 )
 
@@ -52,38 +51,13 @@ cdef enum:
     FREE_GROWTH = 1024       # and so many bytes longer anyway
 
 
-def _byte_level(stage):
-    steps = [PrefixBlank()] if stage.add_prefix_space else []
-    if stage.use_regex:
-        steps.append(family_split(GPT2, cutting_of("Isolated", False)))
-    return [*steps, ByteAlphabet()]
-
-
-_STEPS = {
-    pipeline.ByteLevel: _byte_level,
-    pipeline.Split: lambda stage: [split_by(stage.pattern, cutting_of(stage.behavior, stage.invert))],
-    pipeline.Whitespace: lambda _: [WordSplit()],
-    pipeline.WhitespaceSplit: lambda _: [char_split(BLANK, cutting_of("Removed", False))],
-    pipeline.Metaspace: lambda stage: [metaspace_stage(stage.replacement, stage.prepend_scheme, stage.split)],
-    pipeline.BertPreTokenizer: lambda _: [BertSplit()],
-    pipeline.Digits: lambda stage: [
-        char_split(NUMBER, cutting_of("Isolated" if stage.individual else "Contiguous", False))
-    ],
-    pipeline.Punctuation: lambda stage: [char_split(PUNCTUATION, cutting_of(stage.behavior, False))],
-    pipeline.CharDelimiterSplit: lambda stage: [split_by(stage.delimiter, cutting_of("Removed", False))],
-    pipeline.UnicodeScripts: lambda _: [ScriptSplit()],
-    pipeline.FixedLength: lambda stage: [length_split(stage.length)],
-}
-"""The steps of each stage."""
-
-
 _AS_ONE = (
     *(
-        (tuple(pipeline.Split(pipeline.Regex(pattern), "Isolated") for pattern in patterns), family, ())
+        (tuple(Split(Regex(pattern), "Isolated") for pattern in patterns), family, ())
         for patterns, family in _SEQUENCES.items()
     ),
     # StarCoder, SmolLM, Command R and others.
-    ((pipeline.Digits(True), pipeline.ByteLevel(False, True)), GPT2_DIGITS, (pipeline.ByteLevel(False, False),)),
+    ((Digits(True), ByteLevel(False, True)), GPT2_DIGITS, (ByteLevel(False, False),)),
 )
 """Stages that one family of `split` stands for, and which stages are left to do behind it."""
 
@@ -99,7 +73,7 @@ def _steps(stages):
                 at += len(sequence)
                 break
         else:
-            steps += _STEPS[type(stages[at])](stages[at])
+            steps += compiled_steps(stages[at])
             at += 1
     return steps
 

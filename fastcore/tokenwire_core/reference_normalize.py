@@ -1,7 +1,7 @@
 """Normalizers, as the `tokenizers` library runs them: text to text, each character knowing where it came from.
 
 Each is one function from the stage's data and the text, which it changes in place; `normalize` finds it by the
-stage's type. The changes themselves, and where they put what they add, are in `reference_aligned`.
+stage's class. The changes themselves, and where they put what they add, are in `reference_aligned`.
 
 Sources: Unicode Standard Annex #15 for the normalization forms; the `BasicTokenizer` of BERT (Devlin et al., 2018);
 SentencePiece (Kudo and Richardson, 2018) for Nmt and Precompiled. Where the library reads them in its own way, so do
@@ -11,12 +11,13 @@ we: it lower-cases characters without context, and Precompiled looks for whole g
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-from tokenwire_core import pipeline
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 from tokenwire_core.charsmap import Charsmap, read_charsmap
+from tokenwire_core.formats import hf_normalizers as stages
+from tokenwire_core.pipeline import Normalizer
 from tokenwire_core.reference_aligned import AlignedText, Change
 from tokenwire_core.reference_patterns import finder
 from tokenwire_core.reference_unicode import (
@@ -33,13 +34,19 @@ from tokenwire_core.reference_unicode import (
 )
 
 
-def normalize(text: AlignedText, stages: Iterable[pipeline.Normalizer]) -> None:
+def normalize(text: AlignedText, chain: Iterable[Normalizer]) -> None:
     """The text after all stages, in order."""
-    for stage in stages:
-        _NORMALIZERS[type(stage)](stage, text)
+    for stage in chain:
+        _do(stage, text)
 
 
-def _unicode_form(stage: pipeline.UnicodeForm, text: AlignedText) -> None:
+@functools.singledispatch
+def _do(stage: Normalizer, _: AlignedText) -> None:
+    raise TypeError(f"no twin of {type(stage).__name__}")
+
+
+@_do.register
+def _unicode_form(stage: stages.UnicodeForm, text: AlignedText) -> None:
     decomposed = _decomposed(text.text, compatible=stage.form.startswith("NFK"))
     text.change(decomposed if stage.form.endswith("D") else _composed(decomposed))
 
@@ -91,31 +98,37 @@ def _composed(decomposed: list[Change]) -> list[Change]:
     return changes if starter is None else [*changes, starter, *marks]
 
 
-def _lowercase(_: pipeline.Lowercase, text: AlignedText) -> None:
+@_do.register
+def _lowercase(_: stages.Lowercase, text: AlignedText) -> None:
     text.expand(lower)
 
 
-def _strip_blanks(stage: pipeline.StripBlanks, text: AlignedText) -> None:
+@_do.register
+def _strip_blanks(stage: stages.Strip, text: AlignedText) -> None:
     kept = [at for at, char in enumerate(text.text) if char not in BLANKS]
     start = (kept[0] if kept else len(text.text)) if stage.left else 0
     end = (kept[-1] + 1 if kept else 0) if stage.right else len(text.text)
     text.change([(char, 0) for char in text.text[start:end]], min(start, len(text.text)))
 
 
-def _strip_accents(_: pipeline.StripAccents, text: AlignedText) -> None:
+@_do.register
+def _strip_accents(_: stages.StripAccents, text: AlignedText) -> None:
     text.keep(lambda char: char not in MARKS)
 
 
-def _prepend(stage: pipeline.Prepend, text: AlignedText) -> None:
+@_do.register
+def _prepend(stage: stages.Prepend, text: AlignedText) -> None:
     text.prepend(stage.text)
 
 
-def _replace(stage: pipeline.Replace, text: AlignedText) -> None:
+@_do.register
+def _replace(stage: stages.Replace, text: AlignedText) -> None:
     if text.text:
         text.replace(finder(stage.pattern)(text.text), stage.content)
 
 
-def _bert(stage: pipeline.BertNormalizer, text: AlignedText) -> None:
+@_do.register
+def _bert(stage: stages.BertNormalizer, text: AlignedText) -> None:
     if stage.clean_text:
         text.keep(lambda char: char not in BERT_CONTROLS)
         text.map(lambda char: " " if char in BLANKS else char)
@@ -133,7 +146,8 @@ NMT_REMOVED: Final = frozenset(map(chr, (*range(0x01, 0x09), 0x0B, *range(0x0E, 
 NMT_BLANKS: Final = frozenset("\t\n\f\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd")
 
 
-def _nmt(_: pipeline.Nmt, text: AlignedText) -> None:
+@_do.register
+def _nmt(_: stages.Nmt, text: AlignedText) -> None:
     text.keep(lambda char: char not in NMT_REMOVED)
     text.map(lambda char: " " if char in NMT_BLANKS else char)
 
@@ -142,7 +156,8 @@ MAX_CLUSTER_BYTES: Final = 5
 """Grapheme clusters up to this size are looked up whole."""
 
 
-def _precompiled(stage: pipeline.Precompiled, text: AlignedText) -> None:
+@_do.register
+def _precompiled(stage: stages.Precompiled, text: AlignedText) -> None:
     charsmap = _charsmap(stage.charsmap)
     changes: list[Change] = []
     for cluster in graphemes(text.text):
@@ -181,24 +196,11 @@ def _charsmap(data: bytes) -> Charsmap:
     return read_charsmap(data)
 
 
-def _byte_level(_: pipeline.ByteLevelNormalizer, text: AlignedText) -> None:
+@_do.register
+def _byte_level(_: stages.ByteLevel, text: AlignedText) -> None:
     to_byte_level(text)
 
 
 def to_byte_level(text: AlignedText) -> None:
     """Each byte of the UTF-8 as its character of the byte alphabet; also the last step of the pre-tokenizer."""
     text.expand(lambda char: "".join(CHAR_OF_BYTE[byte] for byte in char.encode()))
-
-
-_NORMALIZERS: Final[dict[type, Callable[[Any, AlignedText], None]]] = {
-    pipeline.UnicodeForm: _unicode_form,
-    pipeline.Lowercase: _lowercase,
-    pipeline.StripBlanks: _strip_blanks,
-    pipeline.StripAccents: _strip_accents,
-    pipeline.Prepend: _prepend,
-    pipeline.Replace: _replace,
-    pipeline.BertNormalizer: _bert,
-    pipeline.Nmt: _nmt,
-    pipeline.Precompiled: _precompiled,
-    pipeline.ByteLevelNormalizer: _byte_level,
-}

@@ -9,37 +9,43 @@ al., 2018); SentencePiece (Kudo and Richardson, 2018) for Metaspace and UnicodeS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+import functools
+from collections.abc import Iterable
+from typing import Final
 
-from tokenwire_core import pipeline
+from tokenwire_core.formats import hf_pretokenizers as stages
+from tokenwire_core.pipeline import Behavior, PreTokenizer, Regex
 from tokenwire_core.reference_aligned import AlignedText
 from tokenwire_core.reference_normalize import to_byte_level
 from tokenwire_core.reference_patterns import Finder, Range, finder, matching_chars, parts, pieces
 from tokenwire_core.reference_unicode import BLANKS, NUMBERS, PUNCTUATION, WORD_CHARS, script
 
-GPT2_PATTERN: Final = pipeline.Regex(
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-)
+GPT2_PATTERN: Final = Regex(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 
 
-def pre_tokenize(text: AlignedText, stages: Iterable[pipeline.PreTokenizer]) -> list[AlignedText]:
+def pre_tokenize(text: AlignedText, chain: Iterable[PreTokenizer]) -> list[AlignedText]:
     """The pieces after all stages, in order."""
     found = [text]
-    for stage in stages:
-        found = [piece for each in found for piece in _PRE_TOKENIZERS[type(stage)](stage, each) if piece.text]
+    for stage in chain:
+        found = [piece for each in found for piece in _do(stage, each) if piece.text]
     return found
+
+
+@functools.singledispatch
+def _do(stage: PreTokenizer, _: AlignedText) -> list[AlignedText]:
+    raise TypeError(f"no twin of {type(stage).__name__}")
 
 
 def _cut(text: AlignedText, ranges: Iterable[Range]) -> list[AlignedText]:
     return [text.slice(start, end) for start, end in ranges if start < end]
 
 
-def _split_at(text: AlignedText, find: Finder, behavior: pipeline.Behavior) -> list[AlignedText]:
+def _split_at(text: AlignedText, find: Finder, behavior: Behavior) -> list[AlignedText]:
     return _cut(text, pieces(parts(text.text, find(text.text)), behavior))
 
 
-def _byte_level(stage: pipeline.ByteLevel, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _byte_level(stage: stages.ByteLevel, text: AlignedText) -> list[AlignedText]:
     if stage.add_prefix_space and not text.text.startswith(" "):
         text.prepend(" ")
     found = _split_at(text, finder(GPT2_PATTERN), "Isolated") if stage.use_regex else [text]
@@ -48,14 +54,16 @@ def _byte_level(stage: pipeline.ByteLevel, text: AlignedText) -> list[AlignedTex
     return found
 
 
-def _split(stage: pipeline.Split, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _split(stage: stages.Split, text: AlignedText) -> list[AlignedText]:
     found = parts(text.text, finder(stage.pattern)(text.text))
     if stage.invert:
         found = [(start, end, not is_match) for start, end, is_match in found]
     return _cut(text, pieces(found, stage.behavior))
 
 
-def _whitespace(_: pipeline.Whitespace, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _whitespace(_: stages.Whitespace, text: AlignedText) -> list[AlignedText]:
     ranges: list[Range] = []
     kind_before: str | None = None
     for at, char in enumerate(text.text):
@@ -68,11 +76,13 @@ def _whitespace(_: pipeline.Whitespace, text: AlignedText) -> list[AlignedText]:
     return _cut(text, ranges)
 
 
-def _whitespace_split(_: pipeline.WhitespaceSplit, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _whitespace_split(_: stages.WhitespaceSplit, text: AlignedText) -> list[AlignedText]:
     return _split_at(text, matching_chars(BLANKS.__contains__), "Removed")
 
 
-def _metaspace(stage: pipeline.Metaspace, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _metaspace(stage: stages.Metaspace, text: AlignedText) -> list[AlignedText]:
     text.replace(finder(" ")(text.text), stage.replacement)
     at_start = stage.prepend_scheme == "always" or (stage.prepend_scheme == "first" and text.source[0] == 0)
     if at_start and not text.text.startswith(stage.replacement):
@@ -80,7 +90,8 @@ def _metaspace(stage: pipeline.Metaspace, text: AlignedText) -> list[AlignedText
     return _split_at(text, finder(stage.replacement), "MergedWithNext") if stage.split else [text]
 
 
-def _bert(_: pipeline.BertPreTokenizer, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _bert(_: stages.BertPreTokenizer, text: AlignedText) -> list[AlignedText]:
     words = _split_at(text, matching_chars(BLANKS.__contains__), "Removed")
     return [
         piece
@@ -89,20 +100,24 @@ def _bert(_: pipeline.BertPreTokenizer, text: AlignedText) -> list[AlignedText]:
     ]
 
 
-def _digits(stage: pipeline.Digits, text: AlignedText) -> list[AlignedText]:
-    behavior: pipeline.Behavior = "Isolated" if stage.individual else "Contiguous"
+@_do.register
+def _digits(stage: stages.Digits, text: AlignedText) -> list[AlignedText]:
+    behavior: Behavior = "Isolated" if stage.individual else "Contiguous"
     return _split_at(text, matching_chars(NUMBERS.__contains__), behavior)
 
 
-def _punctuation(stage: pipeline.Punctuation, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _punctuation(stage: stages.Punctuation, text: AlignedText) -> list[AlignedText]:
     return _split_at(text, matching_chars(PUNCTUATION.__contains__), stage.behavior)
 
 
-def _char_delimiter(stage: pipeline.CharDelimiterSplit, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _char_delimiter(stage: stages.CharDelimiterSplit, text: AlignedText) -> list[AlignedText]:
     return _split_at(text, finder(stage.delimiter), "Removed")
 
 
-def _unicode_scripts(_: pipeline.UnicodeScripts, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _unicode_scripts(_: stages.UnicodeScripts, text: AlignedText) -> list[AlignedText]:
     """A piece begins where the script changes; blanks and unassigned characters go along with any.
 
     As in the library what stands before the first character with a script is lost.
@@ -120,21 +135,7 @@ def _unicode_scripts(_: pipeline.UnicodeScripts, text: AlignedText) -> list[Alig
     return _cut(text, zip(starts, [*starts[1:], len(text.text)], strict=True) if starts else ())
 
 
-def _fixed_length(stage: pipeline.FixedLength, text: AlignedText) -> list[AlignedText]:
+@_do.register
+def _fixed_length(stage: stages.FixedLength, text: AlignedText) -> list[AlignedText]:
     n_chars = len(text.text)
     return _cut(text, ((at, min(at + stage.length, n_chars)) for at in range(0, n_chars, stage.length)))
-
-
-_PRE_TOKENIZERS: Final[dict[type, Callable[[Any, AlignedText], list[AlignedText]]]] = {
-    pipeline.ByteLevel: _byte_level,
-    pipeline.Split: _split,
-    pipeline.Whitespace: _whitespace,
-    pipeline.WhitespaceSplit: _whitespace_split,
-    pipeline.Metaspace: _metaspace,
-    pipeline.BertPreTokenizer: _bert,
-    pipeline.Digits: _digits,
-    pipeline.Punctuation: _punctuation,
-    pipeline.CharDelimiterSplit: _char_delimiter,
-    pipeline.UnicodeScripts: _unicode_scripts,
-    pipeline.FixedLength: _fixed_length,
-}

@@ -42,7 +42,7 @@ cdef size_t max_regex_bytes = MAX_TEXT_BYTES
 
 
 def replacer(stage) -> Normalizer:
-    """The stage of a `pipeline.Replace`."""
+    """What a Replace is compiled to."""
     cdef ReplaceNormalizer made
     pattern = stage.pattern
     if isinstance(pattern, str) and pattern:

@@ -18,8 +18,6 @@ from typing import Final
 
 from tokenwire_core.byte_alphabet import to_bytes
 from tokenwire_core.pipeline import (
-    ByteLevel,
-    ByteLevelNormalizer,
     BytePairModel,
     Pipeline,
     UnigramModel,
@@ -150,7 +148,7 @@ class PipelineSpec(TokenizerSpec):
     def is_byte_level(self) -> bool:
         """The model sees the byte alphabet, not characters."""
         stages = (*self.pipeline.normalizer, *self.pipeline.pre_tokenizer)
-        return any(isinstance(stage, (ByteLevel, ByteLevelNormalizer)) for stage in stages)
+        return any(stage.to_byte_level for stage in stages)
 
     def tokens(self) -> Iterator[tuple[int, bytes]]:
         added = {token.id: token.content for token in self.pipeline.added_tokens}

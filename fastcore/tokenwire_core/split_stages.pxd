@@ -28,6 +28,4 @@ cdef class RegexSplit(PreTokenizer):
     cdef object alphabet
     cdef Cutting how
 
-# The stage for a pattern, literal text or a Regex.
-cdef PreTokenizer split_by(object pattern, Cutting how)
 cdef FamilySplit family_split(int family, Cutting how)

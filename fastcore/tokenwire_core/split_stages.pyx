@@ -29,6 +29,7 @@ from tokenwire_core.cuts cimport (
     add_piece,
     begin_cuts,
     begin_parts,
+    cutting_of,
     end_cuts,
     end_parts,
     put_match,
@@ -36,6 +37,8 @@ from tokenwire_core.cuts cimport (
 from tokenwire_core.pattern_matches cimport Matching, TableMatcher, begin_matching
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, TOO_SLOW, Scratch
 from tokenwire_core.split cimport PIECES_PER_CHUNK, SPLIT_SLACK, split_chunk
+from tokenwire_core.split_scalar cimport GPT2
+from tokenwire_core.text_stages cimport ByteAlphabet, PrefixBlank
 
 cdef extern from "<string.h>" nogil:
     void* memmem(const void* haystack, size_t n_haystack, const void* needle, size_t n_needle)
@@ -49,6 +52,21 @@ cdef PreTokenizer split_by(object pattern, Cutting how):
         return family_split(pattern_id(pattern.pattern), how)
     table = pattern_table(pattern.pattern)
     return regex_split(pattern.pattern, how) if table is None else table_split(table, how)
+
+
+def split(stage) -> PreTokenizer:
+    return split_by(stage.pattern, cutting_of(stage.behavior, stage.invert))
+
+
+def char_delimiter_split(stage) -> PreTokenizer:
+    return split_by(stage.delimiter, cutting_of("Removed", False))
+
+
+def byte_level(stage) -> list[PreTokenizer]:
+    cdef list steps = [PrefixBlank()] if stage.add_prefix_space else []
+    if stage.use_regex:
+        steps.append(family_split(GPT2, cutting_of("Isolated", False)))
+    return [*steps, ByteAlphabet()]
 
 
 cdef FamilySplit family_split(int family, Cutting how):

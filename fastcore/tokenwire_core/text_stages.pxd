@@ -23,8 +23,6 @@ cdef class MetaspaceStage(PreTokenizer):
     cdef bint puts_first
     cdef bint only_at_source_start
 
-cdef MetaspaceStage metaspace_stage(str replacement, str prepend_scheme, bint splits)
-
 # The pieces without what lies between them.
 cdef int close_gaps(Scratch* s, Pieces* pieces) noexcept nogil
 # From pieces of a text in the byte alphabet to those of the bytes that it spells, which are all of the text `spelled`.

@@ -97,17 +97,17 @@ cdef class ByteAlphabet(PreTokenizer):
         return written(new, pieces)
 
 
-cdef MetaspaceStage metaspace_stage(str replacement, str prepend_scheme, bint splits):
-    cdef MetaspaceStage stage = MetaspaceStage.__new__(MetaspaceStage)
-    if len(replacement) != 1:
-        raise ValueError(f"Metaspace replaces by one character, not by {len(replacement)}")
-    stage.replacement = replacement.encode()
-    stage.p = <const uint8_t*>PyBytes_AS_STRING(stage.replacement)
-    stage.n = PyBytes_GET_SIZE(stage.replacement)
-    stage.splits = splits
-    stage.puts_first = prepend_scheme != "never"
-    stage.only_at_source_start = prepend_scheme == "first"
-    return stage
+def metaspace(stage) -> PreTokenizer:
+    cdef MetaspaceStage step = MetaspaceStage()
+    if len(stage.replacement) != 1:
+        raise ValueError(f"Metaspace replaces by one character, not by {len(stage.replacement)}")
+    step.replacement = stage.replacement.encode()
+    step.p = <const uint8_t*>PyBytes_AS_STRING(step.replacement)
+    step.n = PyBytes_GET_SIZE(step.replacement)
+    step.splits = stage.split
+    step.puts_first = stage.prepend_scheme != "never"
+    step.only_at_source_start = stage.prepend_scheme == "first"
+    return step
 
 
 cdef bint is_at_source_start(const Aligned* text, size_t at) noexcept nogil:

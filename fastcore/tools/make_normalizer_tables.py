@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from tokenwire_core import reference_tables
-from tokenwire_core.pipeline import UnicodeForm
+from tokenwire_core.formats.hf_normalizers import NORMALIZERS
 from tokenwire_core.reference_aligned import AlignedText
 from tokenwire_core.reference_normalize import NMT_BLANKS, NMT_REMOVED, normalize
 from tokenwire_core.reference_unicode import (
@@ -198,7 +198,7 @@ class Forms:
 
 def _normal(text: str, form: Literal["NFC", "NFKC"]) -> str:
     aligned = AlignedText.of(text)
-    normalize(aligned, [UnicodeForm(form)])
+    normalize(aligned, [NORMALIZERS[form]()])
     return aligned.text
 
 

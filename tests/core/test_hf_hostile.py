@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenwire_core.errors import ArtifactError
 from tokenwire_core.formats import hf_added
-from tokenwire_core.formats.fields import MAX_INTEGER, MAX_TEXT_BYTES
 from tokenwire_core.formats.hf_json import read_hf_json
 from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES
 from tokenwire_core.formats.hf_post_processor import MAX_TEMPLATE_IDS, MAX_TEMPLATE_PIECES
 from tokenwire_core.formats.hf_stages import MAX_STAGES
+from tokenwire_core.json_fields import MAX_INTEGER, MAX_TEXT_BYTES
 from tokenwire_core.pipeline import Pipeline
 from tokenwire_core.spec import MAX_VOCAB_SIZE
 

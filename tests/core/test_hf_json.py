@@ -7,6 +7,8 @@ import json
 
 import pytest
 from tokenwire_core import pipeline as p
+from tokenwire_core.formats import hf_normalizers as n
+from tokenwire_core.formats import hf_pretokenizers as t
 from tokenwire_core.formats.hf_json import read_hf_json
 from tokenwire_core.tokenizer_config import TokenizerConfig
 
@@ -41,76 +43,76 @@ CHARSMAP = charsmap("nfkc")
 
 NORMALIZERS: dict[str, tuple[object, tuple[object, ...]]] = {
     "none": (None, ()),
-    "NFC": ({"type": "NFC"}, (p.UnicodeForm("NFC"),)),
-    "NFD": ({"type": "NFD"}, (p.UnicodeForm("NFD"),)),
-    "NFKC": ({"type": "NFKC"}, (p.UnicodeForm("NFKC"),)),
-    "NFKD": ({"type": "NFKD"}, (p.UnicodeForm("NFKD"),)),
-    "Lowercase": ({"type": "Lowercase"}, (p.Lowercase(),)),
-    "Nmt": ({"type": "Nmt"}, (p.Nmt(),)),
-    "StripAccents": ({"type": "StripAccents"}, (p.StripAccents(),)),
-    "Strip": ({"type": "Strip", "strip_left": False, "strip_right": True}, (p.StripBlanks(False, True),)),
-    "Prepend": ({"type": "Prepend", "prepend": "▁"}, (p.Prepend("▁"),)),
+    "NFC": ({"type": "NFC"}, (n.NFC(),)),
+    "NFD": ({"type": "NFD"}, (n.NFD(),)),
+    "NFKC": ({"type": "NFKC"}, (n.NFKC(),)),
+    "NFKD": ({"type": "NFKD"}, (n.NFKD(),)),
+    "Lowercase": ({"type": "Lowercase"}, (n.Lowercase(),)),
+    "Nmt": ({"type": "Nmt"}, (n.Nmt(),)),
+    "StripAccents": ({"type": "StripAccents"}, (n.StripAccents(),)),
+    "Strip": ({"type": "Strip", "strip_left": False, "strip_right": True}, (n.Strip(False, True),)),
+    "Prepend": ({"type": "Prepend", "prepend": "▁"}, (n.Prepend("▁"),)),
     "Replace text": (
         {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-        (p.Replace(" ", "▁"),),
+        (n.Replace(" ", "▁"),),
     ),
     "Replace pattern": (
         {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": ""},
-        (p.Replace(p.Regex(" {2,}"), ""),),
+        (n.Replace(p.Regex(" {2,}"), ""),),
     ),
-    "BertNormalizer": ({**BERT, "strip_accents": True}, (p.BertNormalizer(True, False, True, False),)),
-    "BertNormalizer with null": ({**BERT, "strip_accents": None}, (p.BertNormalizer(True, False, None, False),)),
-    "BertNormalizer without strip_accents": (BERT, (p.BertNormalizer(True, False, None, False),)),
-    "ByteLevel": ({"type": "ByteLevel"}, (p.ByteLevelNormalizer(),)),
+    "BertNormalizer": ({**BERT, "strip_accents": True}, (n.BertNormalizer(True, False, True, False),)),
+    "BertNormalizer with null": ({**BERT, "strip_accents": None}, (n.BertNormalizer(True, False, None, False),)),
+    "BertNormalizer without strip_accents": (BERT, (n.BertNormalizer(True, False, None, False),)),
+    "ByteLevel": ({"type": "ByteLevel"}, (n.ByteLevel(),)),
     "Precompiled": (
         {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(CHARSMAP).decode()},
-        (p.Precompiled(CHARSMAP),),
+        (n.Precompiled(CHARSMAP),),
     ),
     "empty sequence": ({"type": "Sequence", "normalizers": []}, ()),
     "sequences": (
         {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": [{"type": "NFD"}]}, {"type": "Nmt"}]},
-        (p.UnicodeForm("NFD"), p.Nmt()),
+        (n.NFD(), n.Nmt()),
     ),
 }  # fmt: skip
 PRE_TOKENIZERS: dict[str, tuple[object, tuple[object, ...]]] = {
     "none": (None, ()),
-    "BertPreTokenizer": ({"type": "BertPreTokenizer"}, (p.BertPreTokenizer(),)),
-    "ByteLevel": ({**BYTE_LEVEL, "use_regex": False}, (p.ByteLevel(False, False),)),
-    "ByteLevel without use_regex": (BYTE_LEVEL, (p.ByteLevel(False, True),)),
-    "CharDelimiterSplit": ({"type": "CharDelimiterSplit", "delimiter": "-"}, (p.CharDelimiterSplit("-"),)),
+    "BertPreTokenizer": ({"type": "BertPreTokenizer"}, (t.BertPreTokenizer(),)),
+    "ByteLevel": ({**BYTE_LEVEL, "use_regex": False}, (t.ByteLevel(False, False),)),
+    "ByteLevel without use_regex": (BYTE_LEVEL, (t.ByteLevel(False, True),)),
+    "CharDelimiterSplit": ({"type": "CharDelimiterSplit", "delimiter": "-"}, (t.CharDelimiterSplit("-"),)),
     "Metaspace": (
         {**METASPACE, "prepend_scheme": "first", "split": False},
-        (p.Metaspace("_", "first", False),),
+        (t.Metaspace("_", "first", False),),
     ),
-    "Metaspace with defaults": (METASPACE, (p.Metaspace("_", "always", True),)),
+    "Metaspace with defaults": (METASPACE, (t.Metaspace("_", "always", True),)),
     "Metaspace of old": (
         {**METASPACE, "add_prefix_space": True, "str_rep": "_"},
-        (p.Metaspace("_", "always", True),),
+        (t.Metaspace("_", "always", True),),
     ),
     "Metaspace with both spellings": (
         {**METASPACE, "add_prefix_space": False, "prepend_scheme": "never", "split": None, "str_rep": None},
-        (p.Metaspace("_", "never", True),),
+        (t.Metaspace("_", "never", True),),
     ),
     "Metaspace whose spellings differ": (
         {**METASPACE, "add_prefix_space": True, "prepend_scheme": "never"},
-        (p.Metaspace("_", "never", True),),
+        (t.Metaspace("_", "never", True),),
     ),
-    "Whitespace": ({"type": "Whitespace"}, (p.Whitespace(),)),
-    "WhitespaceSplit": ({"type": "WhitespaceSplit"}, (p.WhitespaceSplit(),)),
-    "Split at text": ({**SPLIT, "pattern": {"String": "."}}, (p.Split(".", "MergedWithNext", True),)),
+    "Whitespace": ({"type": "Whitespace"}, (t.Whitespace(),)),
+    "WhitespaceSplit": ({"type": "WhitespaceSplit"}, (t.WhitespaceSplit(),)),
+    "Split at text": ({**SPLIT, "pattern": {"String": "."}}, (t.Split(".", "MergedWithNext", True),)),
     "Split at a pattern": (
         {**SPLIT, "pattern": {"Regex": "a+"}},
-        (p.Split(p.Regex("a+"), "MergedWithNext", True),),
+        (t.Split(p.Regex("a+"), "MergedWithNext", True),),
     ),
-    "Punctuation": ({"type": "Punctuation", "behavior": "Contiguous"}, (p.Punctuation("Contiguous"),)),
-    "Punctuation without behavior": ({"type": "Punctuation"}, (p.Punctuation("Isolated"),)),
-    "Digits": ({"type": "Digits", "individual_digits": True}, (p.Digits(True),)),
-    "UnicodeScripts": ({"type": "UnicodeScripts"}, (p.UnicodeScripts(),)),
-    "FixedLength": ({"type": "FixedLength", "length": 3}, (p.FixedLength(3),)),
-    "FixedLength without length": ({"type": "FixedLength"}, (p.FixedLength(5),)),
+    "Punctuation": ({"type": "Punctuation", "behavior": "Contiguous"}, (t.Punctuation("Contiguous"),)),
+    "Punctuation without behavior": ({"type": "Punctuation"}, (t.Punctuation("Isolated"),)),
+    "Digits": ({"type": "Digits", "individual_digits": True}, (t.Digits(True),)),
+    "UnicodeScripts": ({"type": "UnicodeScripts"}, (t.UnicodeScripts(),)),
+    "FixedLength": ({"type": "FixedLength", "length": 3}, (t.FixedLength(3),)),
+    "FixedLength without length": ({"type": "FixedLength"}, (t.FixedLength(5),)),
     "sequence": (
         {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, METASPACE]},
-        (p.WhitespaceSplit(), p.Metaspace("_", "always", True)),
+        (t.WhitespaceSplit(), t.Metaspace("_", "always", True)),
     ),
 }
 
@@ -259,7 +261,7 @@ ACCEPTED = [
 class TestAccepted:
     @pytest.mark.parametrize(("member", "value", "stages"), STAGES)
     def test_stages(self, member: str, value: object, stages: tuple[object, ...]) -> None:
-        """Every stage is read to its words in `pipeline.py`."""
+        """Every stage is read to its class."""
         assert getattr(read(document(**{member: value})), member) == stages
 
     @pytest.mark.parametrize("content", ACCEPTED)

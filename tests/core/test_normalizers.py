@@ -13,8 +13,8 @@ import pytest
 import tokenwire_core
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tokenwire_core import pipeline
 from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError
+from tokenwire_core.formats import hf_normalizers as hf
 from tokenwire_core.normalizers import NormalizerChain, normalize
 from tokenwire_core.pipeline import Normalizer, Regex
 from tokenwire_core.reference_aligned import AlignedText
@@ -56,27 +56,27 @@ PART_OF_A_CHARACTER = charsmap({b"\xc3": "?", b"\xe2\x82": "!", b"q": "Q"})
 """Entries that a character's bytes only begin with."""
 
 STAGES: tuple[Normalizer, ...] = (
-    pipeline.UnicodeForm("NFC"),
-    pipeline.UnicodeForm("NFD"),
-    pipeline.UnicodeForm("NFKC"),
-    pipeline.UnicodeForm("NFKD"),
-    pipeline.Lowercase(),
-    pipeline.StripBlanks(),
-    pipeline.StripBlanks(left=True, right=False),
-    pipeline.StripBlanks(left=False, right=True),
-    pipeline.StripAccents(),
-    pipeline.Prepend("▁"),
-    pipeline.Prepend("né "),
-    pipeline.Prepend(""),
-    pipeline.BertNormalizer(),
-    pipeline.BertNormalizer(strip_accents=False),
-    pipeline.BertNormalizer(clean_text=False, strip_accents=True, lowercase=False),
-    pipeline.BertNormalizer(handle_chinese_chars=False),
-    pipeline.Nmt(),
-    pipeline.Precompiled(TABLE),
-    pipeline.Precompiled(PART_OF_A_CHARACTER),
-    pipeline.Precompiled(model_files.charsmap("nmt_nfkc_cf")),
-    pipeline.ByteLevelNormalizer(),
+    hf.NFC(),
+    hf.NFD(),
+    hf.NFKC(),
+    hf.NFKD(),
+    hf.Lowercase(),
+    hf.Strip(),
+    hf.Strip(left=True, right=False),
+    hf.Strip(left=False, right=True),
+    hf.StripAccents(),
+    hf.Prepend("▁"),
+    hf.Prepend("né "),
+    hf.Prepend(""),
+    hf.BertNormalizer(),
+    hf.BertNormalizer(strip_accents=False),
+    hf.BertNormalizer(clean_text=False, strip_accents=True, lowercase=False),
+    hf.BertNormalizer(handle_chinese_chars=False),
+    hf.Nmt(),
+    hf.Precompiled(TABLE),
+    hf.Precompiled(PART_OF_A_CHARACTER),
+    hf.Precompiled(model_files.charsmap("nmt_nfkc_cf")),
+    hf.ByteLevel(),
 )
 PATTERNS: tuple[str | Regex, ...] = (
     *(" ", "a", "é", "aa", "  ", "漢字", "\u0301", ""),
@@ -90,7 +90,7 @@ def name(stage: Normalizer) -> str:
 
 
 REPLACES = tuple(
-    pipeline.Replace(pattern, content)
+    hf.Replace(pattern, content)
     for pattern, content in itertools.product(PATTERNS, ("", "▁", "ab", " ", "longer than eight"))
 )
 chains = st.lists(st.one_of(st.sampled_from(STAGES), st.sampled_from(REPLACES)), max_size=4)
@@ -165,13 +165,13 @@ def test_our_places_are_lawful(stages: Stages, text: str) -> None:
 
 
 OWN_PLACES: tuple[Normalizer, ...] = (
-    pipeline.Lowercase(),
-    pipeline.StripBlanks(),
-    pipeline.StripAccents(),
-    pipeline.BertNormalizer(strip_accents=False),
-    pipeline.Nmt(),
-    pipeline.ByteLevelNormalizer(),
-    pipeline.Replace(" ", "▁"),
+    hf.Lowercase(),
+    hf.Strip(),
+    hf.StripAccents(),
+    hf.BertNormalizer(strip_accents=False),
+    hf.Nmt(),
+    hf.ByteLevel(),
+    hf.Replace(" ", "▁"),
 )
 
 
@@ -183,17 +183,17 @@ def test_where_nothing_is_joined_our_places_are_the_references(stages: Stages, t
 
 def test_places_by_our_rule() -> None:
     """What is made of several characters covers them, what is put before covers nothing."""
-    nfc, nfd = pipeline.UnicodeForm("NFC"), pipeline.UnicodeForm("NFD")
+    nfc, nfd = hf.NFC(), hf.NFD()
     assert normalized([nfc], "xe\u0301y", SPANS) == ("xéy", [(0, 1), (1, 4), (4, 5)])
     assert normalized([nfd], "xéy", SPANS) == ("xe\u0301y", [(0, 1), (1, 3), (1, 3), (3, 4)])
     exchanged = normalized([nfd], "xa\u0301\u0316y", SPANS)
     assert exchanged == ("xa\u0316\u0301y", [(0, 1), (1, 2), (2, 6), (2, 6), (6, 7)])
-    assert normalized([pipeline.Prepend("▁")], "ab", SPANS) == ("▁ab", [(0, 0), (0, 1), (1, 2)])
-    assert normalized([pipeline.Replace(Regex(" +"), "▁")], "a   b", SPANS) == (
+    assert normalized([hf.Prepend("▁")], "ab", SPANS) == ("▁ab", [(0, 0), (0, 1), (1, 2)])
+    assert normalized([hf.Replace(Regex(" +"), "▁")], "a   b", SPANS) == (
         "a▁b",
         [(0, 1), (1, 4), (4, 5)],
     )
-    assert normalized([pipeline.Precompiled(TABLE)], "e\u0301ﬁ", SPANS) == ("Efi", [(0, 3), (3, 6), (3, 6)])
+    assert normalized([hf.Precompiled(TABLE)], "e\u0301ﬁ", SPANS) == ("Efi", [(0, 3), (3, 6), (3, 6)])
 
 
 @given(text=st.text(st.sampled_from("a\u0301\u0316\u0327\u0345\u0338\u1dce\u302e"), max_size=200))
@@ -248,14 +248,14 @@ def test_pairs_that_compose(form: Normalizer) -> None:
 
 def test_what_a_chain_says_of_itself() -> None:
     """A chain says how long a text may be: any, unless a pattern runs on the `regex` module."""
-    chain = NormalizerChain([pipeline.Replace(Regex(" +"), " "), pipeline.Nmt()])
+    chain = NormalizerChain([hf.Replace(Regex(" +"), " "), hf.Nmt()])
     assert chain.max_text_bytes is None
     assert not chain.is_empty
     assert NormalizerChain([]).is_empty
-    assert NormalizerChain([pipeline.Replace(Regex("(?<=a)b"), "")]).max_text_bytes == 65536
+    assert NormalizerChain([hf.Replace(Regex("(?<=a)b"), "")]).max_text_bytes == 65536
 
 
-DOUBLED = [pipeline.Replace("a", "aa")]
+DOUBLED = [hf.Replace("a", "aa")]
 
 
 def test_growth_is_bounded() -> None:
@@ -264,12 +264,12 @@ def test_growth_is_bounded() -> None:
     assert len(normalized(DOUBLED * 4, "a" * 100_000)[0]) == 1_600_000
     refused: list[tuple[Stages, str]] = [
         (DOUBLED * 21, "a"),
-        ([*DOUBLED * 20, pipeline.Prepend("x")], "a"),
+        ([*DOUBLED * 20, hf.Prepend("x")], "a"),
         (DOUBLED * 40, "a"),
-        ([pipeline.Replace("a", "b" * 1000)], "a" * 100_000),
-        ([pipeline.Replace(Regex("a"), "b" * 1000)], "a" * 100_000),
-        ([pipeline.Replace(Regex("(?<!b)a"), "b" * 1000)], "a" * 60_000),
-        ([pipeline.Precompiled(charsmap({"a": "b" * 1000}))], "a" * 100_000),
+        ([hf.Replace("a", "b" * 1000)], "a" * 100_000),
+        ([hf.Replace(Regex("a"), "b" * 1000)], "a" * 100_000),
+        ([hf.Replace(Regex("(?<!b)a"), "b" * 1000)], "a" * 60_000),
+        ([hf.Precompiled(charsmap({"a": "b" * 1000}))], "a" * 100_000),
     ]
     for stages, text in refused:
         for tracing in (NOTHING, SPANS, REFERENCE):
@@ -279,7 +279,7 @@ def test_growth_is_bounded() -> None:
 
 def test_a_pattern_that_backtracks_is_stopped() -> None:
     """Matching has a deadline."""
-    stage = pipeline.Replace(Regex(r"(a|aa)+(?<!a)"), "")
+    stage = hf.Replace(Regex(r"(a|aa)+(?<!a)"), "")
     with pytest.raises(PatternTooSlowError):
         normalize([stage], "a" * 5000, timeout_s=0.05)
 

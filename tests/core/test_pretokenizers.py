@@ -9,9 +9,9 @@ from typing import Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenwire_core import pipeline
 from tokenwire_core.byte_alphabet import BYTE_OF_CHAR
-from tokenwire_core.pipeline import Regex
+from tokenwire_core.formats import hf_pretokenizers as hf
+from tokenwire_core.pipeline import Behavior, PreTokenizer, Regex
 from tokenwire_core.pretokenizers import PreTokenizerChain, pre_tokenize
 from tokenwire_core.reference_aligned import AlignedText, Span
 from tokenwire_core.reference_pretokenize import GPT2_PATTERN
@@ -24,7 +24,7 @@ from tests.core.hf_twins import tricky_texts
 
 PATHS: tuple[Literal["best", "sse2", "plain", "scalar"], ...] = ("best", "sse2", "plain", "scalar")
 IDS_ONLY, OWN_PLACES, REFERENCE_PLACES = range(3)
-BEHAVIORS: tuple[pipeline.Behavior, ...] = (
+BEHAVIORS: tuple[Behavior, ...] = (
     *("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext"),
     "Contiguous",
 )
@@ -37,24 +37,21 @@ BY_TABLE = (
 BY_REGEX = (Regex(r"(?<=a)\s|b"), Regex("(?=ab)|a++b?"), Regex("(?:a|b?)*c"))
 LITERALS = ("a", " ", "▁", "aa", "\u0301")
 PATTERNS = (*LITERALS, BY_FAMILY, *BY_TABLE, *BY_REGEX)
-OTHER_STAGES: tuple[pipeline.PreTokenizer, ...] = (
-    *(pipeline.ByteLevel(prefix, by_regex) for prefix in FLAGS for by_regex in FLAGS),
+OTHER_STAGES: tuple[PreTokenizer, ...] = (
+    *(hf.ByteLevel(prefix, by_regex) for prefix in FLAGS for by_regex in FLAGS),
     *(
-        pipeline.Metaspace(replacement, scheme, split)
+        hf.Metaspace(replacement, scheme, split)
         for replacement in "▁a "
         for scheme in ("always", "first", "never")
         for split in FLAGS
     ),
-    *(pipeline.Digits(individual) for individual in FLAGS),
-    *(pipeline.Punctuation(behavior) for behavior in BEHAVIORS),
-    *(pipeline.CharDelimiterSplit("a"), pipeline.UnicodeScripts(), pipeline.BertPreTokenizer()),
-    *(pipeline.FixedLength(1), pipeline.FixedLength(3), pipeline.Whitespace(), pipeline.WhitespaceSplit()),
+    *(hf.Digits(individual) for individual in FLAGS),
+    *(hf.Punctuation(behavior) for behavior in BEHAVIORS),
+    *(hf.CharDelimiterSplit("a"), hf.UnicodeScripts(), hf.BertPreTokenizer()),
+    *(hf.FixedLength(1), hf.FixedLength(3), hf.Whitespace(), hf.WhitespaceSplit()),
 )
 SPLITS = tuple(
-    pipeline.Split(pattern, behavior, invert)
-    for pattern in PATTERNS
-    for behavior in BEHAVIORS
-    for invert in FLAGS
+    hf.Split(pattern, behavior, invert) for pattern in PATTERNS for behavior in BEHAVIORS for invert in FLAGS
 )
 STAGES = (*OTHER_STAGES, *SPLITS)
 stages = st.one_of(st.sampled_from(OTHER_STAGES), st.sampled_from(SPLITS))
@@ -108,11 +105,11 @@ def twins_text(source: str | list[Part]) -> AlignedText:
     return AlignedText(text, spans, (spans[0][0], spans[-1][1]))
 
 
-def expected(chain: list[pipeline.PreTokenizer], source: str | list[Part]) -> Pieces:
+def expected(chain: list[PreTokenizer], source: str | list[Part]) -> Pieces:
     return [(piece.text.encode(), piece.spans) for piece in slowly(twins_text(source), chain)]
 
 
-def assert_same(chain: list[pipeline.PreTokenizer], source: str | list[Part]) -> None:
+def assert_same(chain: list[PreTokenizer], source: str | list[Part]) -> None:
     """Pieces are the twin's; places too, except by our rule those of what was put before a piece."""
     theirs = expected(chain, source)
     assert pre_tokenize(chain, source, REFERENCE_PLACES) == theirs
@@ -133,27 +130,27 @@ def test_each_behavior(pattern: str | Regex, source: str | list[Part]) -> None:
     """Every piece of a Split is the twin's, whatever becomes of the delimiters."""
     for behavior in BEHAVIORS:
         for invert in FLAGS:
-            assert_same([pipeline.Split(pattern, behavior, invert)], source)
+            assert_same([hf.Split(pattern, behavior, invert)], source)
 
 
 @pytest.mark.parametrize("each", OTHER_STAGES, ids=str)
 @given(source=st.one_of(tricky_texts, changed_texts()).filter(bool))
 @settings(max_examples=10)
-def test_each_stage(each: pipeline.PreTokenizer, source: str | list[Part]) -> None:
+def test_each_stage(each: PreTokenizer, source: str | list[Part]) -> None:
     """Every piece of a stage is the twin's, and comes from the same places."""
     assert_same([each], source)
 
 
 @given(chain=chains, source=st.one_of(tricky_texts, changed_texts()).filter(bool))
 @settings(max_examples=100)
-def test_stages_after_each_other(chain: list[pipeline.PreTokenizer], source: str | list[Part]) -> None:
+def test_stages_after_each_other(chain: list[PreTokenizer], source: str | list[Part]) -> None:
     """Stages in any order, each on the pieces that the ones before have made."""
     assert_same(chain, source)
 
 
 @given(chain=chains, text=tricky_texts.filter(bool))
 @settings(max_examples=100)
-def test_bytes_stay_bytes(chain: list[pipeline.PreTokenizer], text: str) -> None:
+def test_bytes_stay_bytes(chain: list[PreTokenizer], text: str) -> None:
     """For a model of bytes the last ByteLevel changes nothing, and pieces are still cut as if it did."""
     theirs = expected(chain, text)
     keeps = PreTokenizerChain(chain, True).keeps_bytes
@@ -166,15 +163,15 @@ def test_bytes_stay_bytes(chain: list[pipeline.PreTokenizer], text: str) -> None
             assert [piece for piece, _ in ours] == [piece for piece, _ in theirs]
 
 
-def ends_with_byte_level(chain: list[pipeline.PreTokenizer]) -> bool:
-    changing = [each for each in chain if isinstance(each, pipeline.ByteLevel | pipeline.Metaspace)]
-    return bool(changing) and isinstance(changing[-1], pipeline.ByteLevel)
+def ends_with_byte_level(chain: list[PreTokenizer]) -> bool:
+    changing = [each for each in chain if isinstance(each, hf.ByteLevel | hf.Metaspace)]
+    return bool(changing) and isinstance(changing[-1], hf.ByteLevel)
 
 
 @given(chain=chains, around=st.tuples(tricky_texts, tricky_texts), text=tricky_texts.filter(bool))
 @settings(max_examples=100)
 def test_what_stands_around_a_text_plays_no_part(
-    chain: list[pipeline.PreTokenizer], around: tuple[str, str], text: str
+    chain: list[PreTokenizer], around: tuple[str, str], text: str
 ) -> None:
     """The middle of a text is cut as a text of its own."""
     start = len(around[0].encode())
@@ -184,8 +181,8 @@ def test_what_stands_around_a_text_plays_no_part(
         assert [piece for piece, _ in found] == [piece for piece, _ in expected(chain, text)]
 
 
-def served(name: str) -> list[pipeline.PreTokenizer]:
-    return [pipeline.Split(Regex(pattern), "Isolated") for pattern in SERVED[name]]
+def served(name: str) -> list[PreTokenizer]:
+    return [hf.Split(Regex(pattern), "Isolated") for pattern in SERVED[name]]
 
 
 @pytest.mark.parametrize("name", SERVED)
@@ -202,14 +199,14 @@ def test_served_patterns(name: str, text: str) -> None:
 def test_which_patterns_run_on_the_regex_module() -> None:
     """A pattern that looks behind has a limit of bytes and of time; one with a table has none."""
     for pattern in BY_TABLE:
-        assert PreTokenizerChain([pipeline.Split(pattern, "Isolated")], False).max_text_bytes is None
+        assert PreTokenizerChain([hf.Split(pattern, "Isolated")], False).max_text_bytes is None
     for pattern in BY_REGEX:
-        assert PreTokenizerChain([pipeline.Split(pattern, "Isolated")], False).max_text_bytes == 65536
+        assert PreTokenizerChain([hf.Split(pattern, "Isolated")], False).max_text_bytes == 65536
 
 
 def test_a_slow_pattern_is_given_up() -> None:
     """A pattern that backtracks without end ends at its time."""
-    slow = pipeline.Split(Regex("(?<!x)(?:a|aa)+(?=b)"), "Isolated")
+    slow = hf.Split(Regex("(?<!x)(?:a|aa)+(?=b)"), "Isolated")
     with pytest.raises(TimeoutError):
         pre_tokenize([slow], "a" * 200, IDS_ONLY, timeout_s=0.05)
 
@@ -217,31 +214,31 @@ def test_a_slow_pattern_is_given_up() -> None:
 def test_a_text_grows_within_a_bound() -> None:
     """Stages that each double the text end before memory does."""
     with pytest.raises(OverflowError):
-        pre_tokenize([pipeline.ByteLevel(False, False)] * 256, "漢" * 100, IDS_ONLY)
+        pre_tokenize([hf.ByteLevel(False, False)] * 256, "漢" * 100, IDS_ONLY)
 
 
 @pytest.mark.parametrize("pattern", [r"\s*[\r\n]+", "a*b|a", "a*b|a*c|a*d|a"])
 def test_reading_ahead_again_and_again_is_linear(pattern: str) -> None:
     """Where each match fails only at the end of the text, the whole is still done in linear time."""
     text = ("a" if pattern[0] == "a" else " ") * 400_000
-    found = pre_tokenize([pipeline.Split(Regex(pattern), "Isolated")], text, IDS_ONLY)
+    found = pre_tokenize([hf.Split(Regex(pattern), "Isolated")], text, IDS_ONLY)
     assert b"".join(piece for piece, _ in found) == text.encode()
 
 
 def test_fast_patterns() -> None:
     """One pattern of a family, and nothing else, is told of; what changes or drops anything is not."""
-    by_family = pipeline.Split(BY_FAMILY, "Isolated")
-    bytes_only = pipeline.ByteLevel(False, False)
+    by_family = hf.Split(BY_FAMILY, "Isolated")
+    bytes_only = hf.ByteLevel(False, False)
     family = FAMILIES[BY_FAMILY.pattern]
-    cases: tuple[tuple[list[pipeline.PreTokenizer], bool, int], ...] = (
+    cases: tuple[tuple[list[PreTokenizer], bool, int], ...] = (
         ([by_family], False, family),
         ([by_family, bytes_only], True, family),
-        ([pipeline.Split(BY_FAMILY, "Removed", invert=True), bytes_only], True, family),
-        ([pipeline.ByteLevel(False, True)], True, 0),
+        ([hf.Split(BY_FAMILY, "Removed", invert=True), bytes_only], True, family),
+        ([hf.ByteLevel(False, True)], True, 0),
         ([by_family, bytes_only], False, -1),
-        ([pipeline.Split(BY_FAMILY, "Removed"), bytes_only], True, -1),
-        ([pipeline.Split(BY_FAMILY, "Contiguous")], False, -1),
-        ([pipeline.ByteLevel(True, True)], True, -1),
+        ([hf.Split(BY_FAMILY, "Removed"), bytes_only], True, -1),
+        ([hf.Split(BY_FAMILY, "Contiguous")], False, -1),
+        ([hf.ByteLevel(True, True)], True, -1),
         ([bytes_only], True, -1),
         ([], True, -1),
     )
@@ -252,7 +249,7 @@ def test_fast_patterns() -> None:
     assert not PreTokenizerChain([bytes_only], False).is_empty
 
 
-DIGITS_APART: list[pipeline.PreTokenizer] = [pipeline.Digits(True), pipeline.ByteLevel(False, True)]
+DIGITS_APART: list[PreTokenizer] = [hf.Digits(True), hf.ByteLevel(False, True)]
 
 
 @given(
@@ -265,7 +262,7 @@ def test_gpt2_between_digits(text: str) -> None:
     """Digits and GPT-2's pattern are compiled as one; its paths agree with the twin of both."""
     family = PreTokenizerChain(DIGITS_APART, True).fast_pattern
     assert family not in (-1, FAMILIES[GPT2_PATTERN.pattern])
-    both: list[pipeline.PreTokenizer] = [pipeline.Digits(True), pipeline.Split(GPT2_PATTERN, "Isolated")]
+    both: list[PreTokenizer] = [hf.Digits(True), hf.Split(GPT2_PATTERN, "Isolated")]
     edges = itertools.accumulate(len(piece) for piece, _ in expected(both, text)) if text else ()
     ends = list(edges)
     for path in PATHS:
@@ -278,23 +275,18 @@ def test_the_tables_are_as_generated() -> None:
     assert committed.read_text(encoding="utf-8") == header()
 
 
-BY_CHARACTER: dict[str, list[pipeline.PreTokenizer]] = {
-    **{str(each): [each] for each in (pipeline.Whitespace(), pipeline.WhitespaceSplit(), pipeline.Digits())},
-    **{
-        str(each): [each]
-        for each in (pipeline.BertPreTokenizer(), pipeline.Punctuation(), pipeline.UnicodeScripts())
-    },
+BY_CHARACTER: dict[str, list[PreTokenizer]] = {
+    **{str(each): [each] for each in (hf.Whitespace(), hf.WhitespaceSplit(), hf.Digits())},
+    **{str(each): [each] for each in (hf.BertPreTokenizer(), hf.Punctuation(), hf.UnicodeScripts())},
     **{name: served(name) for name in ("DeepSeek 0", "DeepSeek's last", "CLIP", "BLOOM")},
-    **{pattern: [pipeline.Split(Regex(pattern), "Isolated")] for pattern in FAMILIES if "++" not in pattern},
-    "ByteLevel": [pipeline.ByteLevel(True, True)],
+    **{pattern: [hf.Split(Regex(pattern), "Isolated")] for pattern in FAMILIES if "++" not in pattern},
+    "ByteLevel": [hf.ByteLevel(True, True)],
     "Digits, ByteLevel": DIGITS_APART,
 }
 """Chains that do what they do by tables of characters."""
 
 
-def assert_code_points_are_cut_alike(
-    chain: list[pipeline.PreTokenizer], code_points: range, contexts: str
-) -> None:
+def assert_code_points_are_cut_alike(chain: list[PreTokenizer], code_points: range, contexts: str) -> None:
     """Each code point in the place of each c of the contexts."""
     characters = (chr(c) for c in code_points if not 0xD800 <= c < 0xE000)
     if text := "".join(contexts.replace("c", char) for char in characters):

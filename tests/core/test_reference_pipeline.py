@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenwire_core import byte_alphabet, reference_models, reference_patterns
 from tokenwire_core.formats.hf_json import read_hf_json
-from tokenwire_core.pipeline import Prepend, Regex, Replace
+from tokenwire_core.formats.hf_normalizers import Prepend, Replace
+from tokenwire_core.pipeline import Regex
 from tokenwire_core.reference_aligned import AlignedText
 from tokenwire_core.reference_normalize import normalize
 from tokenwire_core.reference_pipeline import ReferencePipeline

@@ -10,13 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenwire_core.errors import ArtifactError
 from tokenwire_core.formats.hf_json import read_hf_json
+from tokenwire_core.formats.hf_normalizers import NFC
 from tokenwire_core.formats.strict_json import (
     MAX_JSON_BYTES,
     MAX_JSON_VALUES,
     MAX_NUMBER_LENGTH,
     read_json,
 )
-from tokenwire_core.pipeline import UnicodeForm
 
 from tests.core.hf_documents import UNIGRAM, document, reference, refusal
 
@@ -190,6 +190,6 @@ def test_a_number_that_is_not_the_nearest_float() -> None:
 def test_sequences_within_sequences(n: int) -> None:
     """Sequences may be 16 deep."""
     if n <= 16:
-        assert read_hf_json(nested(n)).normalizer == (UnicodeForm("NFC"),)
+        assert read_hf_json(nested(n)).normalizer == (NFC(),)
     else:
         assert refusal(nested(n)).reason == "TOO_DEEP"

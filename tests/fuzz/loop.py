@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Final
 
-from tokenwire_core import charsmap
+from tokenwire_core import charsmap, json_fields
 from tokenwire_core.formats import (
-    fields,
     hf_added,
+    hf_decoders,
     hf_json,
     hf_models,
+    hf_normalizers,
     hf_patterns,
     hf_post_processor,
+    hf_pretokenizers,
     hf_stages,
     protobuf_wire,
     sentencepiece_model,
@@ -37,8 +39,8 @@ from tests.fuzz.mutate import Mutator
 READERS: Final[dict[Loader, list[ModuleType]]] = {
     "tiktoken": [tiktoken_ranks],
     "hf_json": [
-        *(charsmap, fields, hf_added, hf_json, hf_models, hf_patterns, hf_post_processor, hf_stages, strict_json),
-        tokenizer_config_json,
+        *(charsmap, hf_added, hf_decoders, hf_json, hf_models, hf_normalizers, hf_patterns, hf_post_processor),
+        *(hf_pretokenizers, hf_stages, json_fields, strict_json, tokenizer_config_json),
     ],
     "sentencepiece": [charsmap, protobuf_wire, sentencepiece_model],
 }  # fmt: skip

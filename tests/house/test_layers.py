@@ -7,6 +7,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tokenwire_core.formats.hf_normalizers import NORMALIZERS
+from tokenwire_core.formats.hf_pretokenizers import PRE_TOKENIZERS
 
 from tests.house.imports import Import, imports_of, module_name
 
@@ -24,6 +26,7 @@ LAYERS = {
                 "byte_alphabet",
                 "char_kinds",
                 "errors",
+                "json_fields",
                 "pipeline",
                 "reference_aligned",
                 "reference_tables",
@@ -34,6 +37,7 @@ LAYERS = {
         {
             "charset",
             "charsmap",
+            "compiled_steps",
             "reference_models",
             "sentencepiece_spec",
             "spec",
@@ -188,6 +192,14 @@ def breaches(package: str, source: str, entry: Import, floor: dict[str, int]) ->
 
 def is_within(package: str, module: str) -> bool:
     return module == package or module.startswith(package + ".")
+
+
+def test_code_that_stages_name_is_below_them() -> None:
+    """What a stage's row names is imported when it is needed, and is no exception to the directions."""
+    floor = {name: number for number, rooms in enumerate(LAYERS["tokenwire_core"]) for name in rooms}
+    for table, chain in ((NORMALIZERS, "normalizers"), (PRE_TOKENIZERS, "pretokenizers")):
+        for stage in table.values():
+            assert floor[stage.compiled.partition(".")[0]] < floor[chain]
 
 
 @pytest.mark.parametrize("package", ROOTS)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError, PatternTooSlowError, TokenizerError
-from tokenwire_core.formats.fields import Fields, array
 from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES
+from tokenwire_core.json_fields import Fields, array
 from tokenwire_core.normalizers import NormalizerChain, normalize
 from tokenwire_core.pipeline import AddedToken, Normalizer
 from tokenwire_core.spec import MAX_VOCAB_SIZE

@@ -26,13 +26,15 @@ from __future__ import annotations
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import Fields, json_type
 from tokenwire_core.formats.hf_added import check_normalized, read_added_tokens
+from tokenwire_core.formats.hf_decoders import read_decoder
 from tokenwire_core.formats.hf_models import read_model
+from tokenwire_core.formats.hf_normalizers import read_normalizer
 from tokenwire_core.formats.hf_post_processor import read_post_processor
-from tokenwire_core.formats.hf_stages import read_decoder, read_normalizer, read_pre_tokenizer
+from tokenwire_core.formats.hf_pretokenizers import read_pre_tokenizer
 from tokenwire_core.formats.strict_json import read_json
 from tokenwire_core.formats.tokenizer_config_json import read_tokenizer_config
+from tokenwire_core.json_fields import Fields, json_type
 from tokenwire_core.pipeline import Pipeline, vocabulary_of
 
 VERSION: Final = "1.0"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import Fields, array, bad_value, integer, json_type, utf8_size
+from tokenwire_core.json_fields import Fields, array, bad_value, integer, json_type, utf8_size
 from tokenwire_core.pipeline import BytePairModel, Model, UnigramModel, WordLevelModel, WordPieceModel
 from tokenwire_core.spec import MAX_VOCAB_SIZE
 

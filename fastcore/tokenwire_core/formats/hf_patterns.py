@@ -18,6 +18,8 @@ from typing import Final
 
 from tokenwire_core import pattern
 from tokenwire_core.errors import ArtifactError
+from tokenwire_core.json_fields import Fields, bad_value
+from tokenwire_core.pipeline import Regex
 from tokenwire_core.unicode_ranges import GENERAL_CATEGORY, SCRIPT_NAMES
 
 MAX_PATTERN_BYTES: Final = 4096
@@ -43,6 +45,25 @@ _ASSERTIONS: Final = frozenset(("\\A", "\\z", "(?=", "(?!", "(?<=", "(?<!"))
 _REFUSED_ESCAPES: Final = frozenset("wWbBpPxuUZ")
 _FOLDED_TOGETHER: Final = frozenset(("ss", "st", "ff", "fi", "fl"))
 """Neighbours that one character stands for when case is ignored: ß, ﬆ, ﬀ, ﬁ, ﬂ."""
+
+
+def read_pattern(fields: Fields) -> str | Regex:
+    """The member `pattern`: literal text or a regular expression.
+
+    Raises:
+        ArtifactError: those of `check_pattern` and of `fields`.
+    """
+    path = fields.at("pattern")
+    inner = Fields(fields.take("pattern"), path)
+    kind = "Regex" if "Regex" in inner else "String"
+    text = inner.text(kind)
+    inner.finish()
+    if kind == "Regex":
+        check_pattern(text, f"{path}.Regex")
+        return Regex(text)
+    if not text:
+        raise bad_value(f"{path}.String", "it is empty and would match everywhere")
+    return text
 
 
 def check_pattern(text: str, path: str) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Container
 from typing import Final, Literal
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import Fields, array, bad_value, integer, text
-from tokenwire_core.formats.hf_stages import Readers, read_byte_level, read_stages
+from tokenwire_core.formats.hf_pretokenizers import ByteLevel
+from tokenwire_core.formats.hf_stages import Readers, read_stages
+from tokenwire_core.json_fields import Fields, array, bad_value, integer, text
 from tokenwire_core.pipeline import PostProcessor, Template, TemplateText, TemplateToken, TrimOffsets
 from tokenwire_core.spec import MAX_VOCAB_SIZE
 
@@ -45,7 +46,7 @@ def read_post_processor(value: object, known_ids: Container[int]) -> tuple[PostP
 
 def _read_byte_level(fields: Fields) -> tuple[PostProcessor, ...]:
     trims = fields.flag("trim_offsets")
-    byte_level = read_byte_level(fields)
+    byte_level = ByteLevel.read(fields)
     return (TrimOffsets(byte_level.add_prefix_space),) if trims else ()
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.formats.fields import MAX_INTEGER, Fields, bad_value, utf8_size
 from tokenwire_core.formats.strict_json import read_json
+from tokenwire_core.json_fields import MAX_INTEGER, Fields, bad_value, utf8_size
 from tokenwire_core.tokenizer_config import TokenizerConfig
 
 MAX_CONFIG_BYTES: Final = 1 << 24
