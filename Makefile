@@ -65,7 +65,8 @@ $(VENV)/created:
 
 # Editable, so that the tree is what runs; build/ goes first, because a module that was deleted survives in it.
 $(VENV)/built: $(VENV)/created $(COMPILED) pyproject.toml clients/python/pyproject.toml
-	rm -rf build
+	@echo "Compiling the core; the first time this takes some minutes."
+	@rm -rf build
 	$(PIP) --editable ./clients/python --editable .
 	touch $@
 

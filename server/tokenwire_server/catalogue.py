@@ -62,11 +62,11 @@ class Catalogue:
             },
             {prefix: config.name for config in configs for prefix in config.model_prefixes},
         )
-        self._suggested = (
-            *self._names.exact,
-            *(f"{prefix}..." for prefix in self._names.prefixes),
-            *(name for name, needed in models.KNOWN_MODELS.items() if self._holder(needed) is not None),
+        known_models = (
+            name for name, needed in models.KNOWN_MODELS.items() if self._holder(needed) is not None
         )
+        prefixes = (f"{prefix}..." for prefix in self._names.prefixes)
+        self._suggested = tuple(dict.fromkeys((*self._names.exact, *prefixes, *known_models)))
         self._regex_names: set[str] = set()
         self._listeners: list[Callable[[], None]] = []
         self.settled = threading.Event()

@@ -118,6 +118,12 @@ def test_models_of_the_deployment_are_suggested(own_names: tuple[TokenizerConfig
     assert "ft:acme-..." in fault_of(catalogue, "ft:acme").metadata["known"].split(", ")
 
 
+def test_a_name_is_suggested_once(own_names: tuple[TokenizerConfig, ...]) -> None:
+    """Also where a tokenizer of the configuration has the name of a known model."""
+    near = fault_of(Catalogue(own_names, PROVE), "gpt22").metadata["known"].split(", ")
+    assert near.count("gpt2") == 1
+
+
 @pytest.mark.case("BR-214")
 @pytest.mark.parametrize(
     ("name", "reason", "says"),
