@@ -1,8 +1,9 @@
 # A compiled tokenizer: from a text as it is sent to an Encoding.
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from tokenwire_core.engine cimport Engine
 from tokenwire_core.scratch cimport Scratch
+from tokenwire_core.tally cimport Tallier, Totals
 from tokenwire_core.text_input cimport TextInput
 
 cdef enum:
@@ -17,6 +18,7 @@ cdef class Encoder:
     cdef dict layouts            # (number of texts, add_special): template.Layout
     cdef object all_controls     # what the engine takes for all control tokens allowed
     cdef dict policies           # and for the sets that came last
+    cdef Tallier tallier         # made when it is first asked for
     cdef Scratch* pool[POOL_SIZE]
     cdef int n_pool
 
@@ -26,3 +28,4 @@ cdef class Encoder:
     cdef int run(self, Scratch* s, TextInput source, uint64_t limit) except -1
     cdef Py_ssize_t hold(self, Scratch* s, TextInput source) except -1
     cdef tuple layout(self, int n_texts, bint add_special)
+    cdef int add_tally(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1

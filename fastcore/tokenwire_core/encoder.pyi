@@ -6,6 +6,7 @@ from tokenwire_core.encoding import Encoding
 from tokenwire_core.engine import Engine
 from tokenwire_core.segment import InvalidPolicy, Segment, SpecialPolicy
 from tokenwire_core.spec import TokenizerSpec
+from tokenwire_core.tally import Tally
 from tokenwire_core.text_input import TextInput
 from tokenwire_core.truncate import Truncation
 
@@ -38,6 +39,16 @@ class Encoder:
         invalid: InvalidPolicy = "error",
         limit: int | None = None,
     ) -> int: ...
+    def tally(
+        self,
+        text: str | bytes | Sequence[Segment],
+        pair: str | bytes | None = None,
+        special: SpecialPolicy = "text",
+        add_special: bool = False,
+        invalid: InvalidPolicy = "error",
+        limit: int | None = None,
+    ) -> Tally: ...
+    def tally_of(self, encoding: Encoding) -> Tally: ...
     def find_control_tokens(
         self, text: str | bytes, invalid: InvalidPolicy = "error"
     ) -> list[tuple[str, int, int, int]]: ...

@@ -14,7 +14,7 @@ from operator import index as as_int
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memset
 
 from tokenwire_core import regex_split
 from tokenwire_core import truncate as truncation
@@ -28,6 +28,7 @@ from tokenwire_core.pipeline_engine cimport PipelineEngine
 from tokenwire_core.rank_engine cimport RankEngine
 from tokenwire_core.scratch cimport free_scratch, hold_text, new_scratch, reserve_tokens, trim_scratch
 from tokenwire_core.sentencepiece_engine cimport SentencePieceEngine
+from tokenwire_core.tally cimport SPECIAL, Tallier, Totals, tally_of
 from tokenwire_core.text_input cimport read_text
 from tokenwire_core.utf8 cimport to_sent
 
@@ -171,6 +172,56 @@ cdef class Encoder:
             return s.n_ids
         finally:
             self.release(s)
+
+    def tally(self, text, pair=None, special="text", add_special=False, invalid="error", limit=None):
+        """What the tokens are that `encode` gives for the same arguments: a `Tally`.
+
+        Args:
+            limit: of a text without a pair: stop as soon as there are more tokens than this; the tally is then of those
+                that were found.
+        """
+        cdef Totals totals
+        cdef TextInput source
+        cdef Scratch* s
+        cdef size_t before = 0
+        if limit is not None and as_int(limit) < 0:
+            raise TokenizerError("limit must be 0 or more")
+        cdef uint64_t most = NO_LIMIT if limit is None else min(as_int(limit), MAX_TEXT_BYTES)
+        memset(&totals, 0, sizeof(totals))
+        for run in self.layout(1 if pair is None else 2, add_special):
+            if not isinstance(run, TextRun):
+                totals.by_class[SPECIAL] += len(run.ids)
+        s = self.acquire(True, TRACE_NOTHING)
+        try:
+            for each in (text,) if pair is None else (text, pair):
+                source = read_text(each, special, invalid)
+                before = s.n_ids
+                self.run(s, source, most - min(most, totals.by_class[SPECIAL]) if limit is not None else NO_LIMIT)
+                self.add_tally(&totals, s.ids + before, s.n_ids - before, source)
+        finally:
+            self.release(s)
+        return tally_of(&totals)
+
+    def tally_of(self, Encoding encoding not None):
+        """What `Encoding.tally` gives."""
+        cdef Totals totals
+        cdef const uint32_t* ids = <const uint32_t*>PyBytes_AS_STRING(encoding.packed)
+        cdef size_t n
+        memset(&totals, 0, sizeof(totals))
+        for run in encoding.layout:
+            if isinstance(run, TextRun):
+                n = encoding.sizes[run.text]
+                self.add_tally(&totals, ids, n, encoding.inputs[run.text])
+            else:
+                n = len(run.ids)
+                totals.by_class[SPECIAL] += n
+            ids += n
+        return tally_of(&totals)
+
+    cdef int add_tally(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1:
+        if self.tallier is None:
+            self.tallier = Tallier(self.engine, self.spec, self.trace)
+        return self.tallier.add(totals, ids, n, source)
 
     def find_control_tokens(self, text, invalid="error"):
         """The spellings of control tokens in a str or bytes, as `allow` would find them.

@@ -199,6 +199,10 @@ cdef class Encoding:
         its spelling in the vocabulary."""
         return self.encoder.token_bytes(self.ids_u32)
 
+    def tally(self):
+        """How many tokens belong to each script, and how many stand for what the vocabulary lacks: a `Tally`."""
+        return self.encoder.tally_of(self)
+
     def _size(self, run):
         """How many tokens a run of the layout has."""
         return self.sizes[run.text] if isinstance(run, TextRun) else len(run.ids)

@@ -80,11 +80,21 @@ cdef class NormalizerChain:
         return DONE
 
 
+cdef int raise_for(int status, double timeout_s) except -1:
+    if status == NO_MEMORY:
+        raise MemoryError
+    if status == GREW_TOO_LONG:
+        raise NormalizedTooLongError
+    if status != DONE:
+        raise PatternTooSlowError(timeout_s)
+    return 0
+
+
 def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=regex_split.TIMEOUT_S) -> tuple[str, list[tuple[int, int]]]:
     """The text after all stages, and where in the source's UTF-8 each of its characters came from.
 
     Args:
-        stages: as there, or for many texts a NormalizerChain made of them once.
+        stages: normalizers, or for many texts a NormalizerChain made of them once.
         tracing: 0 for no places (the list is empty), 1 for those of our rule, 2 for the reference's.
         timeout_s: how long patterns without a table may be matched, in CPU seconds of this thread.
 
@@ -119,12 +129,7 @@ def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=rege
         source.n_stretches = tracing != TRACE_NOTHING and source.n != 0
         with nogil:
             status = chain.run(s, &source, &result)
-        if status == NO_MEMORY:
-            raise MemoryError
-        if status == GREW_TOO_LONG:
-            raise NormalizedTooLongError
-        if status != DONE:
-            raise PatternTooSlowError(timeout_s)
+        raise_for(status, timeout_s)
         start = 0
         while tracing and start < result.n:
             end = start + char_bytes(result.text[start])
@@ -134,3 +139,38 @@ def normalize(stages, str text, int tracing=TRACE_NOTHING, double timeout_s=rege
         return (<const char*>result.text)[:result.n].decode(), spans
     finally:
         free_scratch(s)
+
+
+def normalize_each(NormalizerChain chain not None, texts) -> list[str]:
+    """Each text by itself after all stages.
+
+    Raises:
+        NormalizedTooLongError, PatternTooSlowError: as `normalize`.
+    """
+    cdef Scratch* s = new_scratch()
+    cdef list found = []
+    if s == NULL:
+        raise MemoryError
+    try:
+        for text in texts:
+            found.append(normalized(chain, s, text))
+        return found
+    finally:
+        free_scratch(s)
+
+
+cdef str normalized(NormalizerChain chain, Scratch* s, str text):
+    cdef bytes utf8 = text.encode()
+    cdef Aligned source
+    cdef const Aligned* result = NULL
+    cdef int status
+    if not hold_text(s, <const uint8_t*>PyBytes_AS_STRING(utf8), PyBytes_GET_SIZE(utf8)):
+        raise MemoryError
+    memset(&source, 0, sizeof(source))
+    source.text = s.text
+    source.n = PyBytes_GET_SIZE(utf8)
+    s.give_up_at_s = time.thread_time() + regex_split.TIMEOUT_S
+    with nogil:
+        status = chain.run(s, &source, &result)
+    raise_for(status, regex_split.TIMEOUT_S)
+    return (<const char*>result.text)[:result.n].decode()

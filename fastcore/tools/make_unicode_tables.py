@@ -4,8 +4,9 @@
     python fastcore/tools/make_unicode_tables.py .
 
 reads the two archives from the folder named, after checking their sha256, and writes `unicode_tables.h`,
-`script_tables.h` and `unicode_ranges.py` into fastcore/tokenwire_core. Nothing in the archives is executed. The first
-holds the Unicode Character Database as JavaScript modules; the second only the short names (ISO 15924) of scripts.
+`script_tables.h`, `char_script_tables.h` and `unicode_ranges.py` into fastcore/tokenwire_core. Nothing in the archives
+is executed. The first holds the Unicode Character Database as JavaScript modules; the second only the short names
+(ISO 15924) of scripts.
 
 Unicode 16.0 is what the regex engine of tiktoken has. A test compares the tables with that engine.
 """
@@ -154,11 +155,18 @@ def class_of_code_points(archives: Archives) -> bytearray:
     return classes
 
 
-def script_of_letters(archives: Archives, scripts: dict[str, str]) -> bytearray:
-    """One number per code point: 0, or for a letter the place of its script in `scripts`, from 1."""
+def script_of_characters(archives: Archives, scripts: dict[str, str]) -> bytearray:
+    """One number per code point: the place of its script in `scripts`, from 1; behind the last Inherited; else 0."""
     numbers = bytearray(N_CODE_POINTS)
-    for number, name in enumerate(scripts.values(), 1):
+    for number, name in enumerate((*scripts.values(), "Inherited"), 1):
         fill(numbers, archives.ranges(f"Script/{name}"), number)
+    return numbers
+
+
+def script_of_letters(archives: Archives, scripts: dict[str, str]) -> bytearray:
+    """The same of letters; 0 for all that are none, and for those of no script of their own."""
+    numbers = script_of_characters(archives, scripts)
+    fill(numbers, archives.ranges("Script/Inherited"), 0)
     letters = bytearray(N_CODE_POINTS)
     fill(letters, archives.ranges("General_Category/Letter"), 1)
     return bytearray(number if letter else 0 for number, letter in zip(numbers, letters, strict=True))
@@ -237,6 +245,22 @@ def script_header(archives: Archives, scripts: dict[str, str]) -> str:
             f"static const char tw_script_codes[TW_N_SCRIPTS][5] = {{\n{codes}\n}};\n",
             c_array("tw_script_block", stage1),
             c_array("tw_script", blocks),
+        ],
+    )
+
+
+def char_script_header(archives: Archives, scripts: dict[str, str]) -> str:
+    stage1, blocks = two_stages(script_of_characters(archives, scripts))
+    comment = (
+        "// The script of a character c: tw_char_script[tw_char_script_block[c >> 8] << 8 | (c & 0xFF)], numbered as\n"
+        "// in script_tables.h. Common, and what is unassigned, is 0, Inherited TW_INHERITED."
+    )
+    return c_header(
+        comment,
+        [
+            f"#define TW_INHERITED {len(scripts) + 1}\n",
+            c_array("tw_char_script_block", stage1),
+            c_array("tw_char_script", blocks),
         ],
     )
 
@@ -336,6 +360,7 @@ def main(folder: Path) -> None:
     for name, text in (
         ("unicode_tables.h", class_header(archives)),
         ("script_tables.h", script_header(archives, scripts)),
+        ("char_script_tables.h", char_script_header(archives, scripts)),
         ("unicode_ranges.py", ranges_module(archives, scripts)),
     ):
         (CORE / name).write_text(text, encoding="utf-8")

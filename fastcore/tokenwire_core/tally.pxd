@@ -1,0 +1,42 @@
+# How many tokens of a text belong to each script, and how many stand for text that the vocabulary lacks.
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from tokenwire_core.engine cimport Engine
+from tokenwire_core.kept_scripts cimport KeptScripts
+from tokenwire_core.text_input cimport TextInput
+from tokenwire_core.vocab cimport Vocab
+
+# What an id is: the number of its script, or one of these.
+cdef enum:
+    N_CLASSES = 256
+    UNKNOWN = 250            # the model's unknown token
+    BYTE = 251               # a byte of a character that the vocabulary lacks
+    JPAN = 252               # Han in a text with kana
+    SPECIAL = 253            # a control token, or one of the template
+    LOOK = 254               # what depends on the text otherwise
+
+cdef struct Totals:
+    uint64_t by_class[N_CLASSES]
+    uint64_t n_unknown
+    uint64_t n_byte_fallback
+
+cdef class Tallier:
+    cdef Engine engine
+    cdef object trace        # of a TextInput: where its tokens are
+    cdef uint8_t* classes    # by id
+    cdef dict byte_of        # the byte of each BYTE
+    cdef KeptScripts kept    # None where the places of tokens are always needed
+
+    # Add the tokens of a text, or as many of its first ones as there are ids.
+    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1
+    cdef bint look(
+        self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p, size_t n_bytes
+    ) except -1
+    cdef int count_places(
+        self, uint32_t* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
+    ) except -1
+    cdef void classify_vocab(self, Vocab vocab) noexcept
+    cdef int classify_spellings(self, dict spellings, object spec) except -1
+
+# The sums as a Tally.
+cdef object tally_of(const Totals* totals)
