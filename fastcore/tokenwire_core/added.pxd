@@ -14,6 +14,8 @@ cdef struct AddedToken:
 cdef struct Search:
     size_t next              # where the next match may begin
     size_t taken             # how far the text is taken by tokens
+    size_t blanks            # where blanks begin that were passed last
+    size_t blanks_end
     size_t start             # of the token found
     size_t end
     uint32_t id

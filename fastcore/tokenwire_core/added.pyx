@@ -69,15 +69,20 @@ cdef class AddedTokens:
                 if end < n and self.is_word_at(text, end):
                     continue
             if token.lstrip:
-                while start:
+                while start > search.taken:
                     before = character_before(text, start)
                     if not class_at(text, before, &after) & SPACE:
                         break
                     start = before
                 start = max(start, search.taken)
             if token.rstrip:
+                # Blanks that were passed before are not passed again.
+                if search.blanks <= end < search.blanks_end:
+                    end = search.blanks_end
+                search.blanks = end
                 while end < n and class_at(text, end, &after) & SPACE:
                     end = after
+                search.blanks_end = end
             if start >= end:
                 search.taken = end
                 continue

@@ -18,10 +18,12 @@ from typing import Final, Protocol, SupportsIndex
 
 from tokenwire_core import pipeline
 from tokenwire_core.byte_alphabet import to_bytes
+from tokenwire_core.decoder_stage_types import Each
 from tokenwire_core.decoder_stages import Chain, TextFilter, byte_of, leading_each
 from tokenwire_core.denormalize import BLANK, Denormalizer
-from tokenwire_core.errors import ArtifactError, IdOutOfRangeError, TokenizerError
+from tokenwire_core.errors import ArtifactError, IdOutOfRangeError, PatternTooSlowError, TokenizerError
 from tokenwire_core.pipeline import Pipeline
+from tokenwire_core.replace_decoder import MAX_TABLE_S
 from tokenwire_core.sentencepiece_spec import PieceType, SentencePieceModel
 from tokenwire_core.token_decoder import (
     MAX_HELD_BYTES,
@@ -41,6 +43,8 @@ __all__ = [
 
 MAX_GROWTH: Final = 256
 """How many times as long a decoder's stages may make a text."""
+MAX_TABLE_CHARS: Final = 1 << 25
+"""Of the texts of all tokens together."""
 
 Ids = Iterable[SupportsIndex]
 
@@ -77,7 +81,7 @@ def pipeline_decoder(
             as the spelling of a special token is one.
 
     Raises:
-        ArtifactError: UNSUPPORTED_STAGE, UNSUPPORTED_PATTERN: the decoder makes texts too long, or takes too long.
+        ArtifactError: UNSUPPORTED_STAGE, TOO_LARGE, TOO_SLOW: the decoder makes texts too long, or takes too long.
     """
     decoders = tokenizer.decoder
     _check_growth(decoders)
@@ -86,10 +90,13 @@ def pipeline_decoder(
     ids = sorted(contents)
     texts = [contents[id] for id in ids]
     try:
-        first_texts = functools.reduce(
-            lambda texts, each: [each(text, True) for text in texts], eaches, texts
-        )
-        texts = functools.reduce(lambda texts, each: [each(text, False) for text in texts], eaches, texts)
+        first_texts = functools.reduce(lambda texts, each: _each(texts, each, True), eaches, texts)
+        texts = functools.reduce(lambda texts, each: _each(texts, each, False), eaches, texts)
+    except ArtifactError:
+        raise
+    except PatternTooSlowError:
+        message = f"to decode all of its own tokens takes more than {MAX_TABLE_S:.0f} s"
+        raise ArtifactError("TOO_SLOW", message, path="decoder") from None
     except TokenizerError as error:
         raise ArtifactError("UNSUPPORTED_PATTERN", f"on its own tokens: {error}", path="decoder") from None
     is_first_alike = first_texts == texts
@@ -109,6 +116,18 @@ def pipeline_decoder(
     return ChainDecoder(
         dict(zip(ids, texts, strict=True)), dict(zip(ids, first_texts, strict=True)), rest, special_ids
     )
+
+
+def _each(texts: list[str], each: Each, is_first: bool) -> list[str]:
+    chars_left = MAX_TABLE_CHARS
+    changed = []
+    for text in texts:
+        changed.append(each(text, is_first))
+        chars_left -= len(changed[-1])
+        if chars_left < 0:
+            message = f"it makes more than {MAX_TABLE_CHARS} characters of the tokens"
+            raise ArtifactError("TOO_LARGE", message, path="decoder")
+    return changed
 
 
 def _pipeline_table(

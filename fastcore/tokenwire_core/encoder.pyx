@@ -18,7 +18,7 @@ from libc.string cimport memset
 
 from tokenwire_core import regex_split
 from tokenwire_core import truncate as truncation
-from tokenwire_core.errors import ControlTokenError, TextTooLongError, TokenizerError, UnknownControlTokenError
+from tokenwire_core.errors import ControlTokenError, IdOutOfRangeError, TextTooLongError, TokenizerError, UnknownControlTokenError
 from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec
 from tokenwire_core.template import TextRun, layout
 
@@ -255,8 +255,17 @@ cdef class Encoder:
             self.release(s)
 
     def token_bytes(self, ids) -> list[bytes]:
-        """The bytes of each of `ids`, which are the encoder's own: see `Encoding.token_bytes`."""
-        return [self.engine.bytes_of(id) for id in ids]
+        """The bytes of each of `ids`: see `Encoding.token_bytes`.
+
+        Raises:
+            IdOutOfRangeError: an id is negative, past the vocabulary or in a hole of it.
+        """
+        cdef list found = []
+        for at, id in enumerate(ids):
+            if not self.engine.has(id):
+                raise IdOutOfRangeError(at, self.vocab_size)
+            found.append(self.engine.bytes_of(id))
+        return found
 
     def decode_bytes(self, ids, skip_special=False) -> bytes:
         """The bytes that `ids` stand for, which need not be well-formed UTF-8; see `TokenDecoder.decode_bytes`.

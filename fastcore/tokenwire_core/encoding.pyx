@@ -132,6 +132,7 @@ cdef class Encoding:
 
         Raises:
             ValueError: an unknown unit.
+            TokenizerError: the reference's spans are not known for this tokenizer.
         """
         cdef Py_ssize_t n = len(self), first = 0, size
         cdef uint32_t* starts

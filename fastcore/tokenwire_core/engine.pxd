@@ -22,7 +22,9 @@ cdef class Engine:
     # the lengths that it knows.
     cdef readonly Vocab tiling
 
-    # The bytes of an id of the tokenizer: of byte-level models what it stands for, of others its spelling.
+    # Whether a number is an id of the tokenizer.
+    cpdef bint has(self, id) except -1
+    # The bytes of an id that it has: of byte-level models what it stands for, of others its spelling.
     cpdef bytes bytes_of(self, uint32_t id)
     # What `encode` takes for a set of control tokens that may come from the text, or all for None.
     cdef object allowing(self, object spellings)

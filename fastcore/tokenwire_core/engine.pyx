@@ -11,6 +11,7 @@ from tokenwire_core.errors import NormalizedTooLongError, PatternTooSlowError, U
 
 from tokenwire_core.scratch cimport GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, UNKNOWN_TEXT, append_token
 from tokenwire_core.special cimport ControlMatch
+from tokenwire_core.vocab cimport PRESENT
 
 
 cdef int check(Scratch* s, int status) except -1:
@@ -35,6 +36,11 @@ cdef class Engine:
     def __init__(self, spec):
         self.control_tokens = {token: spec.special_tokens[token] for token in spec.control_tokens}
         self.controls = ControlMatcher(self.control_tokens)
+
+    cpdef bint has(self, id) except -1:
+        if self.vocab is None:
+            return id in self.spellings
+        return 0 <= id < self.vocab.tables.vocab_size and self.vocab.tables.flags[<uint32_t>id] & PRESENT
 
     cpdef bytes bytes_of(self, uint32_t id):
         cdef const uint32_t* at

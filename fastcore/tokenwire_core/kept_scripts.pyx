@@ -62,9 +62,9 @@ cdef class KeptScripts:
             self.find_block(0)
         while i < n:
             if p[i] < 0x80 and self.ascii_kept:
-                while i + N_ASCII_AT_ONCE <= n and not tw_load64(p + i) & HIGH_BITS:
+                if i + N_ASCII_AT_ONCE <= n and not tw_load64(p + i) & HIGH_BITS:
                     i += N_ASCII_AT_ONCE
-                while i < n and p[i] < 0x80:
+                else:
                     i += 1
                 continue
             start = i
@@ -96,7 +96,7 @@ cdef class KeptScripts:
             if char not in self.joint and self.joint.isdisjoint(new) and keeps_script(char, new):
                 kept[c >> 6 & 3] |= <uint64_t>1 << (c & 63)
         self.bits[number] = kept
-        self.state[number] = SOME
+        self.state[number] = ALL if kept[0] & kept[1] & kept[2] & kept[3] == <uint64_t>-1 else SOME
         if number == 0:
             self.ascii_kept = kept[0] == kept[1] == <uint64_t>-1
         return 0
@@ -124,8 +124,8 @@ cdef bint same_script(const uint8_t* old, size_t n_old, const uint8_t* new, size
             return False
     i = 0
     if n_new == 0 or char_script(code_point_at(new, 0, &i)) != script:
-        # What is removed is covered by nobody, or by what stands around it: where it had no script that is the same.
-        return n_new == 0 and (script == NEUTRAL or script == TW_INHERITED)
+        # Inherited marks that are removed are missed by nobody; what they may have stood on is.
+        return n_new == 0 and script == TW_INHERITED
     while i < n_new:
         each = char_script(code_point_at(new, i, &i))
         if each != script and each != TW_INHERITED:
@@ -134,7 +134,7 @@ cdef bint same_script(const uint8_t* old, size_t n_old, const uint8_t* new, size
 
 
 def joint_characters(charsmap):
-    """The characters of a `Charsmap` that are replaced together by what is not of their script.
+    """A character of each entry of a `Charsmap` that replaces several together by what is not of their script.
 
     Returns:
         A set of characters, or None for a table with more entries than are looked through.
@@ -196,14 +196,22 @@ cdef int walk_from(Walk* walk, uint32_t place, size_t n_bytes, set found) except
 
 
 cdef bint look_at(Walk* walk, size_t n_key, uint32_t replacement, set found) except -1:
-    """Add the characters of one entry where they do not keep their script; False where they are no text."""
+    """Add a character of one entry where it does not keep their script; False where it is no text."""
     cdef const uint8_t* new = <const uint8_t*>walk.replacements + replacement
     cdef size_t after = 0
+    cdef unsigned script
+    cdef uint32_t c = 0
     if first_ill_formed(walk.key, n_key, 0) != n_key:
         return False
-    code_point_at(walk.key, 0, &after)
-    if after < n_key and not same_script(walk.key, n_key, new, strlen(<const char*>new)):
-        found.update(walk.key[:n_key].decode())
+    script = char_script(code_point_at(walk.key, 0, &after))
+    if after == n_key or same_script(walk.key, n_key, new, strlen(<const char*>new)):
+        return True
+    # Where one of its characters is missing it is no match: so one will do, and that of another script is rarer.
+    while after < n_key:
+        c = code_point_at(walk.key, after, &after)
+        if char_script(c) != script and char_script(c) != TW_INHERITED:
+            break
+    found.add(chr(c))
     return True
 
 

@@ -16,7 +16,7 @@ from tokenwire_core.formats.sentencepiece_model import read_sentencepiece_model
 from tokenwire_core.formats.tiktoken_ranks import read_tiktoken_ranks
 from tokenwire_core.pipeline import AddedToken, vocabulary_of
 from tokenwire_core.sentencepiece_spec import PieceType
-from tokenwire_core.spec import PipelineSpec, SentencePieceSpec, TokenizerSpec
+from tokenwire_core.spec import MAX_CONTROL_TOKEN_BYTES, PipelineSpec, SentencePieceSpec, TokenizerSpec
 
 Format = Literal["tiktoken", "hf_json", "sentencepiece"]
 
@@ -90,6 +90,7 @@ def _pipeline_spec(
                 raise _unknown_control_token(spelling, len(entries.keys() | added.keys()))
             if len(spelling) == 1 or _BYTE_TOKEN.fullmatch(spelling):
                 raise _needed_for_text(spelling)
+            _check_length(spelling)
             token = AddedToken(spelling, entries[spelling], normalized=False)
         if not token.special:
             added[spelling] = replace(token, special=True)
@@ -108,7 +109,8 @@ def _pipeline_spec(
                 f"the control token {_shown(spelling)} is spelled in the byte alphabet; no text has it so"
             )
             raise ArtifactError("BAD_CONTROL_TOKEN", message)
-    steering = (spelling for spelling, id in spec.special_tokens.items() if id != spec.unknown_id)
+    of_text = spec.byte_fallback_ids | {spec.unknown_id}
+    steering = (spelling for spelling, id in spec.special_tokens.items() if id not in of_text)
     return replace(spec, control_tokens=tuple(steering))
 
 
@@ -127,6 +129,7 @@ def _sentencepiece_spec(data: bytes, *, control_tokens: Iterable[str] = ()) -> S
                 len(spelling) == 1 or type_ is PieceType.BYTE or "▁" in spelling
             ):
                 raise _needed_for_text(spelling)
+            _check_length(spelling)
             chosen[spelling] = others[spelling]
     return SentencePieceSpec(
         format="sentencepiece",
@@ -151,6 +154,12 @@ def _needed_for_text(spelling: str) -> ArtifactError:
         f"{_shown(spelling)} cannot be a control token: ordinary text is made of it; choose added tokens"
     )
     return ArtifactError("BAD_CONTROL_TOKEN", message)
+
+
+def _check_length(spelling: str) -> None:
+    if (n_bytes := len(spelling.encode())) > MAX_CONTROL_TOKEN_BYTES:
+        message = f"the control token {_shown(spelling)}... has {n_bytes} bytes, the limit is {MAX_CONTROL_TOKEN_BYTES}"
+        raise ArtifactError("BAD_CONTROL_TOKEN", message)
 
 
 def _shown(spelling: str) -> str:

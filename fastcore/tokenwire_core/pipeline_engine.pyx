@@ -160,6 +160,7 @@ cdef class PipelineEngine(Engine):
         cdef int status
         search.next = 0
         search.taken = 0
+        search.blanks = search.blanks_end = 0
         while self.added.find(number, text.text, text.n, progress.allowed, &search):
             status = self.encode_between(s, text, search.taken, search.start, number, progress)
             if status != DONE or s.n_ids > progress.limit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tokenwire_core.errors import TokenizerError
 from tokenwire_core.pipeline import Pipeline, TrimOffsets, UnigramModel, vocabulary_of
 from tokenwire_core.reference_unicode import BLANKS
 
@@ -46,7 +47,16 @@ def trimmed(
 
     Args:
         places: the spans in bytes of the text.
+
+    Raises:
+        TokenizerError: the library goes by what stands in the normalized text, which is not known here: of Unigram's
+            unknown token, of added tokens that are looked for there.
     """
+    trims = any(isinstance(stage, TrimOffsets) for stage in pipeline.post_processor)
+    if trims and not _are_spelled(pipeline):
+        raise TokenizerError(
+            "the reference's offsets are not known for this tokenizer: it trims them by the normalized text of tokens"
+        )
     for stage in pipeline.post_processor:
         if isinstance(stage, TrimOffsets):
             spelling = _spellings(pipeline)
@@ -56,26 +66,25 @@ def trimmed(
     return spans
 
 
+def _are_spelled(pipeline: Pipeline) -> bool:
+    """Whether what the library takes for a token's text is its spelling, or stands in the text as it came."""
+    has_unknown = isinstance(pipeline.model, UnigramModel) and pipeline.model.unk_id is not None
+    return not has_unknown and not (
+        pipeline.normalizer and any(token.normalized for token in pipeline.added_tokens)
+    )
+
+
 def _spellings(pipeline: Pipeline) -> Callable[[int, str], str]:
     """What the library takes for a token's text, by its id and the text in its place.
 
-    Of added tokens and of what is unknown to Unigram it is the text, of others how the model spells them. An added
-    token may also come from the model, whose places are a little off where it leaves characters out: it is an added
-    one where it stands in the text, or could stand there before normalization.
+    Of added tokens it is the text, of others how the model spells them. An added token may also come from the model,
+    whose places are a little off where it leaves characters out: it is an added one where it stands in the text.
     """
-    model = pipeline.model
-    spellings = {id: text for text, id in vocabulary_of(model).items()}
-    if isinstance(model, UnigramModel) and model.unk_id is not None:
-        del spellings[model.unk_id]
-    contents = {
-        token.id: None if token.normalized and pipeline.normalizer else token.content.strip()
-        for token in pipeline.added_tokens
-    }
+    spellings = {id: text for text, id in vocabulary_of(pipeline.model).items()}
+    contents = {token.id: token.content.strip() for token in pipeline.added_tokens}
 
     def spelling(id: int, text: str) -> str:
-        if id in contents and contents[id] in (None, text.strip()):
-            return text
-        return spellings.get(id, text)
+        return text if contents.get(id) == text.strip() else spellings.get(id, text)
 
     return spelling
 

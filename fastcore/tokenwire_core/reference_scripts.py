@@ -18,6 +18,8 @@ from tokenwire_core.unicode_ranges import SCRIPT
 
 NEUTRAL: Final = "Zyyy"
 INHERITED: Final = "Zinh"
+JOINERS: Final = "\u200c\u200d"
+"""Inherited as marks are, but marks of nothing."""
 
 
 def token_scripts(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
@@ -41,7 +43,9 @@ def token_scripts(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def script_of(char: str) -> str:
-    """The script of one character; Zyyy where it is unassigned."""
+    """The script of one character, Zinh for an inherited mark; Zyyy where it is a joiner or unassigned."""
+    if char in JOINERS:
+        return NEUTRAL
     starts, ends, codes = _ranges()
     at = bisect_right(starts, ord(char)) - 1
     return codes[at] if at >= 0 and ord(char) < ends[at] else NEUTRAL

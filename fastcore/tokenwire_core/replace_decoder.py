@@ -15,7 +15,7 @@ from tokenwire_core.pattern import rewrite
 from tokenwire_core.pattern_matches import matches_by_regex
 from tokenwire_core.regex_split import MAX_TEXT_BYTES, TIMEOUT_S
 
-MAX_TABLE_S: Final = 30.0
+MAX_TABLE_S: Final = 10.0
 """How long a pattern may take for all tokens, in CPU seconds, when a table is made."""
 
 

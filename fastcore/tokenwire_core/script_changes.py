@@ -7,6 +7,7 @@ Where more than one character changes at once, by a charsmap or a literal that i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from tokenwire_core.charsmap import Charsmap, read_charsmap
@@ -22,7 +23,6 @@ _BY_CHARACTER: Final = (
     hf_normalizers.BertNormalizer,
     hf_normalizers.Lowercase,
     hf_normalizers.Nmt,
-    hf_normalizers.Strip,
     hf_normalizers.StripAccents,
     hf_normalizers.UnicodeForm,
 )
@@ -65,7 +65,7 @@ def _of_pipeline(pipeline: Pipeline) -> KeptScripts | None:
     changing: list[Normalizer] = []
     for stage in pipeline.normalizer:
         match stage:
-            case hf_normalizers.ByteLevel():
+            case hf_normalizers.ByteLevel() | hf_normalizers.Strip():
                 pass
             case hf_normalizers.Prepend():
                 if not _is_neutral(stage.text):
@@ -118,6 +118,35 @@ def _keeps_scripts(stage: hf_normalizers.Replace) -> bool:
     if isinstance(stage.pattern, str):
         return keeps_script(stage.pattern, stage.content)
     return _BLANKS_ALONE.fullmatch(stage.pattern.pattern) is not None and _is_neutral(stage.content)
+
+
+def leaves_all(spec: TokenizerSpec) -> bool:
+    """Whether the tokens are all of the normalized text, but for blanks at its start: nothing between them is lost."""
+    if isinstance(spec, RankFileSpec):
+        return False
+    if isinstance(spec, SentencePieceSpec):
+        return True
+    if not isinstance(spec, PipelineSpec):
+        return False
+    stages = spec.pipeline.pre_tokenizer
+    return not any(token.lstrip or token.rstrip for token in spec.pipeline.added_tokens) and all(
+        _removes_nothing(stage, stages[number + 1 :]) for number, stage in enumerate(stages)
+    )
+
+
+def _removes_nothing(stage: PreTokenizer, others: Sequence[PreTokenizer]) -> bool:
+    match stage:
+        case hf_pretokenizers.ByteLevel() | hf_pretokenizers.Digits() | hf_pretokenizers.Metaspace():
+            return True
+        case hf_pretokenizers.Punctuation() | hf_pretokenizers.Split():
+            return stage.behavior != "Removed"
+        case hf_pretokenizers.WhitespaceSplit():
+            # Its blanks come back before each word.
+            scheme = next(
+                (each.prepend_scheme for each in others if isinstance(each, hf_pretokenizers.Metaspace)), ""
+            )
+            return scheme == "always"
+    return False
 
 
 def affixes(model: Model) -> tuple[str, str]:

@@ -28,6 +28,9 @@ from tokenwire_core.sentencepiece_spec import PieceType, SentencePieceModel
 
 DIGEST_VERSION: Final = 1
 
+MAX_CONTROL_TOKEN_BYTES: Final = 256
+"""No longer is what is looked for in a text before the model sees it, control token or not: it may begin anywhere."""
+
 MAX_VOCAB_SIZE: Final = 1 << 21
 """Ids are below this. Tables are as long as the highest id: unbounded, one bad line could fill the memory."""
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memcpy, memset
 
-from tokenwire_core.script_changes import affixes, kept_scripts
+from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all
 from tokenwire_core.spec import PipelineSpec
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
@@ -117,6 +117,17 @@ cdef uint8_t class_of(const uint8_t* p, size_t n) noexcept nogil:
     return LOOK if whole < n or n == 0 or begins_inherited else NEUTRAL
 
 
+cdef uint8_t last_of(const uint8_t* p, size_t n) noexcept nogil:
+    """The script of the last character of p[:n] that is no inherited mark; TW_INHERITED where all are."""
+    cdef size_t i = 0, whole = first_ill_formed(p, n, 0)
+    cdef unsigned last = TW_INHERITED, script
+    while i < whole:
+        script = char_script(code_point_at(p, i, &i))
+        if script != TW_INHERITED:
+            last = script
+    return <uint8_t>last
+
+
 cdef bint has_kana(const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t i = 0
     cdef unsigned script
@@ -144,11 +155,15 @@ cdef class Tallier:
         self.engine = engine
         self.trace = trace
         self.kept = kept_scripts(spec)
-        self.byte_of = {}
+        self.is_whole = leaves_all(spec)
         self.classes = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
         if self.classes == NULL:
             raise MemoryError
         memset(self.classes, NEUTRAL, len(engine.integers) + 1)
+        self.lasts = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
+        if self.lasts == NULL:
+            raise MemoryError
+        memset(self.lasts, NEUTRAL, len(engine.integers) + 1)
         if engine.vocab is not None:
             self.classify_vocab(engine.vocab)
         else:
@@ -162,11 +177,12 @@ cdef class Tallier:
         if spec.unknown_id is not None:
             self.classes[spec.unknown_id] = UNKNOWN
         for id in spec.byte_fallback_ids:
-            self.byte_of[id] = int(engine.bytes_of(id)[3:5], 16)
             self.classes[id] = BYTE
+            self.lasts[id] = int(engine.bytes_of(id)[3:5], 16)
 
     def __dealloc__(self):
         PyMem_Free(self.classes)
+        PyMem_Free(self.lasts)
 
     cdef void classify_vocab(self, Vocab vocab) noexcept:
         cdef const uint32_t* starts = vocab.tables.starts
@@ -177,13 +193,16 @@ cdef class Tallier:
     cdef int classify_spellings(self, dict spellings, spec) except -1:
         cdef uint32_t id
         cdef bytes spelling
+        cdef const uint8_t* p
         cdef bytes prefix = b"", suffix = b""
         if isinstance(spec, PipelineSpec):
             prefix, suffix = [affix.encode() for affix in affixes(spec.pipeline.model)]
         for id, spelling in spellings.items():
             if prefix or suffix:
                 spelling = spelling.removeprefix(prefix).removesuffix(suffix)
-            self.classes[id] = class_of(<const uint8_t*>PyBytes_AS_STRING(spelling), PyBytes_GET_SIZE(spelling))
+            p = <const uint8_t*>PyBytes_AS_STRING(spelling)
+            self.classes[id] = class_of(p, PyBytes_GET_SIZE(spelling))
+            self.lasts[id] = last_of(p, PyBytes_GET_SIZE(spelling))
         return 0
 
     cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1:
@@ -199,7 +218,7 @@ cdef class Tallier:
         if (
             self.kept is None
             or (self.engine.tiling is None and not self.kept.keep(p, n_bytes))
-            or (has_look and not self.look(counts, ids, n, p, n_bytes))
+            or (has_look and not self.look(counts, ids, n, p))
         ):
             self.count_places(counts, ids, n, source, p)
         if counts[HANI] and has_kana(p, n_bytes):
@@ -209,44 +228,71 @@ cdef class Tallier:
             totals.by_class[k] += counts[k]
         return 0
 
-    cdef bint look(
-        self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p, size_t n_bytes
-    ) except -1:
+    cdef bint look(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1:
         """Count the tokens that depend on the text; False where that takes their places."""
-        cdef size_t i = 0, start = 0, end, n_char
-        cdef const VocabTables* v
+        if self.engine.vocab is None:
+            return self.is_whole and self.look_at_spellings(counts, ids, n)
+        if self.engine.tiling is not None:
+            return self.look_at_bytes(counts, ids, n, p)
+        return self.is_whole and self.look_at_bytes(counts, ids, n, NULL)
+
+    cdef bint look_at_bytes(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1:
+        """`look`, where tokens are bytes of the text at p; NULL for that which they spell."""
+        cdef const VocabTables* v = &self.engine.vocab.tables
         cdef Marks marks = Marks(0, 0, NEUTRAL)
-        cdef uint8_t utf8[4]
-        cdef unsigned script
-        if self.engine.vocab is not None:
-            v = &self.engine.vocab.tables
-            if self.engine.tiling is None and not tile(v, ids, n, p, n_bytes):
-                return False
+        cdef uint8_t* spelled = NULL
+        cdef size_t i, size, start = 0, n_bytes = 0
+        if p == NULL:
             for i in range(n):
-                end = start + v.starts[ids[i] + 1] - v.starts[ids[i]]
-                if self.classes[ids[i]] == LOOK:
-                    counts[script_at(p, start, end, &marks)] += 1
-                start = end
-            return True
+                if self.classes[ids[i]] == UNKNOWN:
+                    return False
+                n_bytes += v.starts[ids[i] + 1] - v.starts[ids[i]]
+            spelled = <uint8_t*>PyMem_Malloc(n_bytes + 4)
+            if spelled == NULL:
+                raise MemoryError
+            for i in range(n):
+                size = v.starts[ids[i] + 1] - v.starts[ids[i]]
+                memcpy(spelled + start, v.blob + v.starts[ids[i]], size)
+                start += size
+            start = 0
+            p = spelled
+        for i in range(n):
+            size = v.starts[ids[i] + 1] - v.starts[ids[i]]
+            if self.classes[ids[i]] == LOOK:
+                counts[script_at(p, start, start + size, &marks)] += 1
+            start += size
+        PyMem_Free(spelled)
+        return True
+
+    cdef bint look_at_spellings(self, uint32_t* counts, const uint32_t* ids, size_t n) except -1:
+        """`look`, where tokens are whole characters, or bytes of one."""
+        cdef size_t i = 0, after = 0, n_char
+        cdef uint8_t utf8[4]
+        cdef uint8_t kind
+        cdef unsigned script, last = NEUTRAL
         while i < n:
-            if self.classes[ids[i]] == LOOK or self.classes[ids[i]] == UNKNOWN:
+            kind = self.classes[ids[i]]
+            if kind == UNKNOWN or kind == SPECIAL:
                 return False
-            if self.classes[ids[i]] != BYTE:
+            if kind == LOOK:
+                counts[last] += 1
+            if kind != BYTE:
+                if self.lasts[ids[i]] != TW_INHERITED:
+                    last = self.lasts[ids[i]]
                 i += 1
                 continue
-            # The bytes of one character.
             n_char = 0
             while n_char < 4 and i + n_char < n and self.classes[ids[i + n_char]] == BYTE:
-                utf8[n_char] = self.byte_of[ids[i + n_char]]
+                utf8[n_char] = self.lasts[ids[i + n_char]]
                 n_char += 1
                 if first_ill_formed(utf8, n_char, 0) == n_char:
                     break
             else:
                 return False
-            script = char_script(code_point_at(utf8, 0, &end))
-            if script == TW_INHERITED:
-                return False
-            counts[script] += <uint32_t>n_char
+            script = char_script(code_point_at(utf8, 0, &after))
+            if script != TW_INHERITED:
+                last = script
+            counts[last] += <uint32_t>n_char
             i += n_char
         return True
 
@@ -292,17 +338,6 @@ cdef void count_classes(uint32_t* counts, const uint8_t* classes, const uint32_t
         i += 1
 
 
-cdef bint tile(const VocabTables* v, const uint32_t* ids, size_t n, const uint8_t* p, size_t n_bytes) noexcept nogil:
-    """Whether the tokens follow each other in the text byte for byte."""
-    cdef size_t i, size, at = 0
-    for i in range(n):
-        size = v.starts[ids[i] + 1] - v.starts[ids[i]]
-        if size > n_bytes - at or memcmp(v.blob + v.starts[ids[i]], p + at, size):
-            return False
-        at += size
-    return True
-
-
 cdef object tally_of(const Totals* totals):
     cdef unsigned number
     cdef uint64_t n_tokens = 0
@@ -311,7 +346,7 @@ cdef object tally_of(const Totals* totals):
         if totals.by_class[number]:
             n_tokens += totals.by_class[number]
             scripts[name_of(number)] = totals.by_class[number]
-    return Tally(n_tokens, totals.n_unknown, totals.n_byte_fallback, scripts)
+    return tuple.__new__(Tally, (n_tokens, totals.n_unknown, totals.n_byte_fallback, scripts))
 
 
 cdef str name_of(unsigned number):

@@ -156,10 +156,11 @@ def class_of_code_points(archives: Archives) -> bytearray:
 
 
 def script_of_characters(archives: Archives, scripts: dict[str, str]) -> bytearray:
-    """One number per code point: the place of its script in `scripts`, from 1; behind the last Inherited; else 0."""
+    """One number per code point: the place of its script in `scripts`, from 1, then inherited marks; else 0."""
     numbers = bytearray(N_CODE_POINTS)
     for number, name in enumerate((*scripts.values(), "Inherited"), 1):
         fill(numbers, archives.ranges(f"Script/{name}"), number)
+    fill(numbers, archives.ranges("Binary_Property/Join_Control"), 0)
     return numbers
 
 
@@ -253,7 +254,7 @@ def char_script_header(archives: Archives, scripts: dict[str, str]) -> str:
     stage1, blocks = two_stages(script_of_characters(archives, scripts))
     comment = (
         "// The script of a character c: tw_char_script[tw_char_script_block[c >> 8] << 8 | (c & 0xFF)], numbered as\n"
-        "// in script_tables.h. Common, and what is unassigned, is 0, Inherited TW_INHERITED."
+        "// in script_tables.h. Common, and what is unassigned, is 0, an inherited mark TW_INHERITED."
     )
     return c_header(
         comment,

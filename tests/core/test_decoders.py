@@ -522,7 +522,7 @@ def test_a_pattern_that_takes_too_long_on_the_tokens_is_refused(monkeypatch: pyt
     monkeypatch.setattr(replace_decoder, "MAX_TABLE_S", 0.0)
     with pytest.raises(ArtifactError) as caught:
         twins((pipeline.ReplaceDecoder(Regex("a"), "b"),))
-    assert caught.value.reason == "UNSUPPORTED_PATTERN"
+    assert caught.value.reason == "TOO_SLOW"
 
 
 @pytest.mark.parametrize(

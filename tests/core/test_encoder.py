@@ -8,7 +8,14 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenwire_core import InvalidUtf8Error, PatternTooSlowError, Segment, TextTooLongError, TokenizerError
+from tokenwire_core import (
+    IdOutOfRangeError,
+    InvalidUtf8Error,
+    PatternTooSlowError,
+    Segment,
+    TextTooLongError,
+    TokenizerError,
+)
 
 from tests.core.made_up import encoder
 from tests.strategies import texts
@@ -25,6 +32,13 @@ ill_formed = st.lists(
     ),
     max_size=12,
 ).map(b"".join)
+
+
+@pytest.mark.parametrize("ids", [[-1], [1 << 40], [401], [0, 399]])
+def test_the_bytes_of_what_is_no_id(ids: list[int]) -> None:
+    """They are an error with its place, also in a hole."""
+    with pytest.raises(IdOutOfRangeError):
+        ENC.token_bytes(ids)
 
 
 @given(texts(), st.sampled_from(POLICIES))

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenwire_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenwire_core import replace_decoder
 from tokenwire_core.errors import ArtifactError
 from tokenwire_core.formats import hf_added
 from tokenwire_core.formats.hf_json import read_hf_json
@@ -22,7 +24,7 @@ from tokenwire_core.formats.hf_post_processor import MAX_TEMPLATE_IDS, MAX_TEMPL
 from tokenwire_core.formats.hf_stages import MAX_STAGES
 from tokenwire_core.json_fields import MAX_INTEGER, MAX_TEXT_BYTES
 from tokenwire_core.pipeline import Pipeline
-from tokenwire_core.spec import MAX_VOCAB_SIZE
+from tokenwire_core.spec import MAX_CONTROL_TOKEN_BYTES, MAX_VOCAB_SIZE
 
 from tests.core.hf_documents import (
     PADDING,
@@ -54,7 +56,7 @@ def sized(kind: str, n_over: int) -> tuple[str, Object]:
         case "token of Unigram":
             return "TOKEN_TOO_LONG", unigram(vocab=[["a" * (MAX_TOKEN_BYTES + n_over), 0]])
         case "added token":
-            return "BAD_VALUE", document(added_tokens=[added("a" * (MAX_TOKEN_BYTES + n_over), 5)])
+            return "BAD_VALUE", document(added_tokens=[added("a" * (MAX_CONTROL_TOKEN_BYTES + n_over), 5)])
         case "text of a stage":
             prepended = "a" * (MAX_TEXT_BYTES + n_over)
             return "BAD_VALUE", document(normalizer={"type": "Prepend", "prepend": prepended})
@@ -110,7 +112,7 @@ def doubling(n_times: int) -> Object:
 def test_a_normalizer_that_doubles_without_end() -> None:
     """An added token is normalized when the file is read: one that then fills the memory is refused, and soon."""
     token = added("xa", 5, normalized=True)
-    read(document(added_tokens=[token], normalizer=doubling(16)))
+    read(document(added_tokens=[token], normalizer=doubling(7)))
     assert refusal_of(document(added_tokens=[token], normalizer=doubling(40))) == (
         "TOO_LARGE",
         "added_tokens",
@@ -132,12 +134,35 @@ def test_many_added_tokens_that_grow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_that_takes_too_long_for_added_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that backtracks without end on one token, or takes all the time on many, is refused."""
     slow = {"type": "Replace", "pattern": {"Regex": "(a|aa)+(?<!a)"}, "content": ""}
-    token = added("a" * 4000, 5, normalized=True)
+    token = added("a" * 200, 5, normalized=True)
     monkeypatch.setattr(hf_added, "MAX_NORMALIZING_S", 0.05)
     assert refusal_of(document(added_tokens=[token], normalizer=slow)) == ("TOO_SLOW", "added_tokens")
     monkeypatch.setattr(hf_added, "MAX_NORMALIZING_S", -1.0)
     quick = document(added_tokens=[added("xa", 5, normalized=True)], normalizer={"type": "NFC"})
     assert refusal_of(quick) == ("TOO_SLOW", "added_tokens")
+
+
+def test_an_added_token_that_grows_beyond_what_is_looked_for() -> None:
+    """Normalized it is no longer than any added token may be: so each place of a text costs no more than that."""
+    stage = {"type": "Replace", "pattern": {"String": "x"}, "content": "a" * MAX_CONTROL_TOKEN_BYTES}
+    token = added("x", 5, normalized=True)
+    read(document(added_tokens=[token], normalizer=stage))
+    token = added("xb", 5, normalized=True)
+    assert refusal_of(document(added_tokens=[token], normalizer=stage)) == ("BAD_ADDED_TOKEN", "added_tokens")
+
+
+@pytest.mark.parametrize("name", ["a literal that grows", "a pattern that backtracks"])
+def test_a_decoder_that_is_too_much_for_its_tokens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decoding all tokens when a file is loaded has a bound in memory, and one in time."""
+    grows = {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 200}
+    backtracks = {"type": "Replace", "pattern": {"Regex": "(a|aa)+(?<!a)"}, "content": ""}
+    vocab = {"u": 0} | {"a" * 4000 + str(number): number for number in range(1, 100)}
+    monkeypatch.setattr(replace_decoder, "MAX_TABLE_S", 0.05)
+    content = wordlevel(vocab=vocab) | {"decoder": grows if "grows" in name else backtracks}
+    with pytest.raises(ArtifactError) as caught:
+        tokenwire_core.load(json.dumps(content).encode(), "hf_json")
+    assert caught.value.reason == ("TOO_LARGE" if "grows" in name else "TOO_SLOW")
+    assert caught.value.path == "decoder"
 
 
 def refusal_of(content: Object) -> tuple[str, str | None]:

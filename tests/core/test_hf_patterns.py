@@ -50,6 +50,8 @@ DIFFERENT: dict[str, tuple[str, str]] = {
     "a character in brackets": (r"\u{e9}", "é"),
     "a property with its kind": (r"\p{sc=Han}", "漢"),
     "the difference of classes": ("[a-c--b]", "b"),
+    "a range that ends in a class": ("[+-[A]]", "A]"),
+    "a range that ends in an operator": ("[#-&&]", "x$x"),
     "flags of another meaning": ("(?m:a.b)", "a\nb"),
     "flags that Ruby lacks": ("(?s:.)", "\n"),
     "a name as in Python": ("(?P<n>a)", "a"),

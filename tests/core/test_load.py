@@ -7,10 +7,11 @@ import re
 
 import pytest
 import tokenwire_core
+from tokenizers import Tokenizer
 from tokenwire_core import ArtifactError, TokenizerError
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 
-from tests.core import made_up
+from tests.core import hf_documents, made_up
 
 FILE = made_up.rank_file([b"ab"])
 
@@ -37,6 +38,27 @@ def test_an_option_that_the_format_does_not_take_is_refused() -> None:
         tokenwire_core.load(FILE, pattern=made_up.WHOLE, normalizer={"type": "NFC"})
     with pytest.raises(TokenizerError, match="tokenizer_config"):
         tokenwire_core.load(FILE, pattern=made_up.WHOLE, tokenizer_config=b"{}")
+
+
+def test_a_byte_that_text_is_made_of_is_no_control_token() -> None:
+    """A byte token that the artifact flags comes from text as in the library, and so is none."""
+    pieces = [["u", 0.0], *([f"<0x{byte:02X}>", -1.0] for byte in range(256))]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": True}
+    data = json.dumps(
+        hf_documents.document(model=model, added_tokens=[hf_documents.added("<0x41>", 66, special=True)])
+    ).encode()
+    encoder = tokenwire_core.load(data, "hf_json")
+    assert not encoder.control_tokens
+    assert encoder.encode("A", special="reject").ids == Tokenizer.from_buffer(data).encode("A").ids == [66]
+
+
+def test_a_control_token_has_a_bound() -> None:
+    """It may begin anywhere in a text, so it is not looked for beyond that."""
+    words = {"u": 0, "x" * 256: 1, "x" * 257: 2}
+    data = json.dumps(hf_documents.wordlevel(vocab=words)).encode()
+    assert tokenwire_core.load(data, "hf_json", control_tokens=["x" * 256]).control_tokens == {"x" * 256: 1}
+    with pytest.raises(ArtifactError, match="257 bytes"):
+        tokenwire_core.load(data, "hf_json", control_tokens=["x" * 257])
 
 
 def test_a_text_is_no_list_of_control_tokens() -> None:

@@ -17,11 +17,10 @@ from tokenwire_core import ArtifactError
 from tokenwire_core.formats.tiktoken_ranks import (
     MAX_LINE_BYTES,
     MAX_PATTERN_BYTES,
-    MAX_SPECIAL_BYTES,
     MAX_TOKEN_BYTES,
     read_tiktoken_ranks,
 )
-from tokenwire_core.spec import MAX_VOCAB_SIZE, RankFileSpec
+from tokenwire_core.spec import MAX_CONTROL_TOKEN_BYTES, MAX_VOCAB_SIZE, RankFileSpec
 
 from tests.core import made_up
 from tests.rank_files import parse_ranks, rank_file
@@ -132,7 +131,7 @@ def test_every_file_of_the_reference_data_is_read(reference_data: Path) -> None:
 
 BAD_SPECIALS: dict[str, tuple[str, dict[object, object]]] = {
     "no spelling": ("BAD_SPECIAL", {"": 300}),
-    "a spelling one byte too long": ("BAD_SPECIAL", {"é" * (MAX_SPECIAL_BYTES // 2) + "x": 300}),
+    "a spelling one byte too long": ("BAD_SPECIAL", {"é" * (MAX_CONTROL_TOKEN_BYTES // 2) + "x": 300}),
     "a lone surrogate": ("BAD_SPECIAL", {"<\ud800>": 300}),
     "a spelling in bytes": ("BAD_SPECIAL", {b"<x>": 300}),
     "an id that is a string": ("BAD_SPECIAL", {"<x>": "300"}),
@@ -156,7 +155,7 @@ def test_every_mistake_in_a_special_token_has_its_name(reason: str, special_toke
 
 def test_special_tokens_may_reach_their_limits_and_fill_holes() -> None:
     """At the limit is not over it."""
-    special_tokens = {"é" * (MAX_SPECIAL_BYTES // 2): HIGHEST, "<x>": 258}
+    special_tokens = {"é" * (MAX_CONTROL_TOKEN_BYTES // 2): HIGHEST, "<x>": 258}
     spec = read(BASE + line(b"xyz", 259), special_tokens)
     assert list(spec.special_tokens.items()) == sorted(special_tokens.items(), key=lambda entry: entry[1])
 

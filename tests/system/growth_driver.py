@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import random
 import sys
@@ -18,6 +19,7 @@ import tokenwire_core
 from tokenwire_core.encoder import Encoder
 
 from tests import families
+from tests.core import hf_documents
 from tests.rank_files import rank_file
 
 N_SIZES = 3
@@ -55,12 +57,23 @@ OPERATIONS: dict[str, Callable[[Encoder, str], object]] = {
     "places": lambda encoder, text: encoder.encode(text).offsets("codepoint", reference=True),
     "count": lambda encoder, text: encoder.count(text),
     "truncate": lambda encoder, text: encoder.truncate(text, len(text) // 40),
+    "tally": lambda encoder, text: encoder.tally(text),
 }
+STRIPPING = "added tokens that strip"
+"""The name of a tokenizer with little else."""
 
 
 def encoder_of(name: str) -> Encoder:
     if name in families.NAMES:
         return tokenwire_core.load(families.family(name).data, **families.options(name))
+    if name == STRIPPING:
+        tokens = [
+            hf_documents.added("\n", 1, lstrip=True),
+            hf_documents.added("\n\n\n", 2, rstrip=True),
+            hf_documents.added(" ", 3, lstrip=True, rstrip=True),
+        ]
+        content = hf_documents.wordlevel(vocab={"u": 0}, added_tokens=tokens)
+        return tokenwire_core.load(json.dumps(content).encode(), "hf_json")
     file = rank_file(name)
     return tokenwire_core.load(
         file.data, format="tiktoken", pattern=file.pattern, special_tokens=file.special_tokens

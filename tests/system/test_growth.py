@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import families
-from tests.system.growth_driver import OPERATIONS, TEXTS
+from tests.system.growth_driver import OPERATIONS, STRIPPING, TEXTS
 
 ROOT = Path(__file__).parents[2]
 MOST_PER_DOUBLING = 2.2
@@ -80,11 +80,11 @@ def test_cost_grows_with_length_and_no_faster(largest: int, name: str, text: str
     "name",
     [
         name if name in SHORT_FAMILIES else pytest.param(name, marks=pytest.mark.long)
-        for name in families.NAMES[1:]
+        for name in (*families.NAMES[1:], STRIPPING)
     ],
 )
 def test_cost_grows_with_length_in_every_family(name: str, text: str, operation: str) -> None:
-    """The same of a small tokenizer of each family."""
+    """The same of a small tokenizer of each family, and of added tokens that take blanks along."""
     by_size = instructions(name, N_BYTES_FAMILY)[f"{text}/{operation}"]
     least, middle, most = (by_size[size] for size in sorted(by_size))
     assert least > 10_000, "nothing was counted"

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError, PatternTooSlowError, TokenizerError
-from tokenwire_core.formats.hf_models import MAX_TOKEN_BYTES
 from tokenwire_core.json_fields import Fields, array
 from tokenwire_core.normalizers import NormalizerChain, normalize
 from tokenwire_core.pipeline import AddedToken, Normalizer
-from tokenwire_core.spec import MAX_VOCAB_SIZE
+from tokenwire_core.spec import MAX_CONTROL_TOKEN_BYTES, MAX_VOCAB_SIZE
 
 MAX_NORMALIZED_CHARS: Final = 1 << 25
 MAX_NORMALIZING_S: Final = 30.0
@@ -31,7 +30,7 @@ def read_added_tokens(value: object, vocab: Mapping[str, int]) -> tuple[AddedTok
     for index, item in enumerate(items):
         fields = Fields(item, f"added_tokens[{index}]")
         token = AddedToken(
-            content=fields.text("content", max_bytes=MAX_TOKEN_BYTES),
+            content=fields.text("content", max_bytes=MAX_CONTROL_TOKEN_BYTES),
             id=fields.integer("id", most=MAX_VOCAB_SIZE - 1),
             special=fields.flag("special"),
             normalized=fields.flag("normalized"),
@@ -77,6 +76,11 @@ def check_normalized(tokens: Iterable[AddedToken], normalizer: Sequence[Normaliz
         )
         if not spelling:
             message = f"of that of the id {token.id} normalization leaves nothing"
+            raise ArtifactError("BAD_ADDED_TOKEN", message, path="added_tokens")
+        if len(spelling) * 4 > MAX_CONTROL_TOKEN_BYTES and len(spelling.encode()) > MAX_CONTROL_TOKEN_BYTES:
+            message = (
+                f"that of the id {token.id} has more than {MAX_CONTROL_TOKEN_BYTES} bytes once normalized"
+            )
             raise ArtifactError("BAD_ADDED_TOKEN", message, path="added_tokens")
         other = by_spelling.setdefault(spelling, token)
         if other is not token:

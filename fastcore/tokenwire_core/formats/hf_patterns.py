@@ -8,7 +8,8 @@ Refused, with Oniguruma's meaning: `^` and `$` (an edge of a line, always), `\w`
 characters, joiners are not), `{2,3}+` (not possessive) and `{2}?` (not lazy), `(?i)` behind the start (alternatives
 are inside it), ignoring case of more than single ASCII letters (`(?i:ss)` matches ß), properties by names beyond
 categories and scripts, `\xE9` (a byte), quantifiers and groups in a look-behind, quantifiers on groups with an
-assertion in them (an error if there is nothing else), `--` and `~~` in a class.
+assertion in them (an error if there is nothing else), `--` and `~~` in a class, and there a range that ends in `[` or
+`&&` (a class or an operator).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _TOKEN: Final = re.compile(
       | (?P<other_group> \(\? )
       | (?P<bound> \{[0-9,]*\} (?P<after> [?+]? ) )
       | (?P<operator> --|~~ )
+      | (?P<range> -(?= (?P<range_end> \[|&&) ) )
       | (?P<class> \[\^?\]? )
       | (?P<one> . )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
@@ -125,6 +127,8 @@ class _Scan:
     def _in_class(self, token: re.Match[str]) -> str:
         if token["operator"]:
             return f"the set operator {token['operator']}"
+        if token["range"]:
+            return f"a range that ends in {token['range_end']}"
         if token["class"]:
             self._n_classes += 1
             return self._class(token)

@@ -21,7 +21,7 @@ from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.errors import ArtifactError
 from tokenwire_core.formats.protobuf_wire import FIRST_EXTENSION, Message, fields
 from tokenwire_core.sentencepiece_spec import Algorithm, NormalizerRules, Piece, PieceType, SentencePieceModel
-from tokenwire_core.spec import MAX_VOCAB_SIZE
+from tokenwire_core.spec import MAX_CONTROL_TOKEN_BYTES, MAX_VOCAB_SIZE
 
 MAX_PIECE_BYTES: Final = 7999
 """The longest piece that the library loads."""
@@ -118,10 +118,9 @@ def _piece(message: Message, id_: int, byte_fallback: bool) -> Piece:
     type_ = _TYPES[number]
     if not text:
         raise ArtifactError("BAD_PIECE", f"piece {id_} has no text")
-    if (n_bytes := len(message.bytes(_TEXT))) > MAX_PIECE_BYTES:
-        raise ArtifactError(
-            "TOKEN_TOO_LONG", f"piece {id_} has {n_bytes} bytes, the limit is {MAX_PIECE_BYTES}"
-        )
+    most_bytes = MAX_CONTROL_TOKEN_BYTES if type_ is PieceType.USER_DEFINED else MAX_PIECE_BYTES
+    if (n_bytes := len(message.bytes(_TEXT))) > most_bytes:
+        raise ArtifactError("TOKEN_TOO_LONG", f"piece {id_} has {n_bytes} bytes, the limit is {most_bytes}")
     if "\0" in text:
         # Converters have written the byte 0 as a piece beside <0x00>; the library sets such a one aside.
         if text == "\0" and byte_fallback:

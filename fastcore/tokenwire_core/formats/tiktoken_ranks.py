@@ -19,11 +19,10 @@ from operator import itemgetter
 from typing import Final
 
 from tokenwire_core.errors import ArtifactError
-from tokenwire_core.spec import MAX_VOCAB_SIZE, RankFileSpec
+from tokenwire_core.spec import MAX_CONTROL_TOKEN_BYTES, MAX_VOCAB_SIZE, RankFileSpec
 
 MAX_TOKEN_BYTES: Final = 1024
 MAX_LINE_BYTES: Final = 2048
-MAX_SPECIAL_BYTES: Final = 256
 MAX_PATTERN_BYTES: Final = 4096
 
 
@@ -143,10 +142,10 @@ def _checked_special_tokens(special_tokens: Mapping[str, int], ranks: Mapping[by
     """The special tokens in id order."""
     taken = set(ranks.values())
     for spelling, id_ in special_tokens.items():
-        if not 0 < _utf8_size(spelling) <= MAX_SPECIAL_BYTES:
+        if not 0 < _utf8_size(spelling) <= MAX_CONTROL_TOKEN_BYTES:
             raise ArtifactError(
                 "BAD_SPECIAL",
-                f"a special token is spelled by 1 to {MAX_SPECIAL_BYTES} bytes without lone surrogates",
+                f"a special token is spelled by 1 to {MAX_CONTROL_TOKEN_BYTES} bytes without lone surrogates",
             )
         if type(id_) is not int or not 0 <= id_ < MAX_VOCAB_SIZE:
             raise ArtifactError("BAD_SPECIAL", f"a special token's id is an int below {MAX_VOCAB_SIZE}")
