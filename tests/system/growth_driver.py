@@ -72,7 +72,7 @@ def encoder_of(name: str) -> Encoder:
             hf_documents.added("\n\n\n", 2, rstrip=True),
             hf_documents.added(" ", 3, lstrip=True, rstrip=True),
         ]
-        content = hf_documents.wordlevel(vocab={"u": 0}, added_tokens=tokens)
+        content = hf_documents.wordlevel(vocab={"u": 0}) | {"added_tokens": tokens}
         return tokenwire_core.load(json.dumps(content).encode(), "hf_json")
     file = rank_file(name)
     return tokenwire_core.load(
