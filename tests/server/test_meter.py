@@ -8,7 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tokenwire_server import language
 from tokenwire_server.call import Call, InputUsage
 from tokenwire_server.errors import CODES
-from tokenwire_server.meter import OPERATIONS, TEXT_OPERATIONS, Meter
+from tokenwire_server.meter import Meter
+from tokenwire_server.metric_table import OPERATIONS, TEXT_OPERATIONS
 
 
 def samples(meter: Meter) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
