@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tokenwire_core import Encoder
 
@@ -15,8 +15,7 @@ _STEP = 1 << 16  # So that other threads get a turn while a million ids are look
 _UTF_32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """Numbers of tokens: all, those that are the unknown token, those that are bytes of a character."""
 
     n_tokens: int
