@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,11 +49,11 @@ class Service:
 
 
 @contextlib.contextmanager
-def running_service(*arguments: str, command: Sequence[str] = COMMAND) -> Iterator[Service]:
+def running_service(*arguments: str) -> Iterator[Service]:
     """`tokenwire serve` on free ports with further arguments; stopped by SIGTERM, after which it must exit with 0."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            [*command, "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", *arguments],
+            [*COMMAND, "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", *arguments],
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=log,

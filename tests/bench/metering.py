@@ -1,23 +1,24 @@
 """What metering costs: the service with its meter against the same without, in turn, in the same run.
 
-`python -m tests.bench.metering` prints CPU time for each call and the ratio, twice: of the whole service as its clients
-see it (the server's process over a socket, all its threads), and of the methods behind the guard alone, where nothing
-hides the meter. Without `meter` nothing is added to the numbers; without `labels` texts get no language either.
-Then what a scrape costs, by the number of tokenizers.
+`python -m tests.bench.metering` prints the CPU time of a call and what metering adds, twice: of the whole service as
+clients see it, over a socket, and of the methods behind the guard alone, where nothing hides the meter. Without
+`meter` nothing is added to the numbers; without `labels` texts get no language either. Then what a scrape costs, by
+the number of tokenizers.
 """
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import functools
 import gzip
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from unittest import mock
 
 import grpc
@@ -26,30 +27,22 @@ from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_server import artifacts, config, language
 from tokenwire_server.call import Call
 from tokenwire_server.catalogue import Catalogue
+from tokenwire_server.config import Config
 from tokenwire_server.guard import Guard
 from tokenwire_server.meter import Meter
 from tokenwire_server.service import SERVICE_NAME, TokenizerService
+from tokenwire_server.transport_aio import AioTransport
 
 from tests.bench.texts import DOCUMENT_CHARACTERS, texts_by_kind
-from tests.service import COMMAND, running_service
+from tests.service import IMPORT_PATH, ROOT, environment
 
 TOKENIZER = "o200k_base"
+PARTS = ("meter", "labels")
 N_ROUNDS = 200
-ROUND_US = 5_000
-N_WIRE_ROUNDS = 25
-N_WIRE_CALLS = 250
+ROUND_NS = 5_000_000
+N_WINDOWS = 300
+WINDOW_S = 0.05
 N_AT_ONCE = 4
-STOPPED = """
-import sys
-from tokenwire_server import language
-from tokenwire_server.meter import Meter
-Meter.answered = Meter.took = Meter.refused = lambda *_: None
-if "labels" in {without}:
-    language.label = lambda *_: ("und", "none")
-from tokenwire_server.cli import main
-sys.exit(main())
-"""
-"""A server without a meter: there is no switch for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +54,7 @@ class Workload:
     request: bytes
 
 
+@functools.cache
 def workloads() -> list[Workload]:
     """Counts of 200 bytes, one and many in a call; documents of 4 KB, counted and encoded. All are English."""
     text = texts_by_kind()["English"].encode().decode("ascii", "ignore")
@@ -85,135 +79,150 @@ def workloads() -> list[Workload]:
     ]
 
 
-class Unmetered(Meter):
-    """A meter that adds nothing."""
+class Bench:
+    """One service in this process, whose metering can be turned off; the product has no such switch."""
 
-    def answered(self, call: Call) -> None:
-        pass
-
-    def took(self, operation: str, duration_s: float) -> None:
-        pass
-
-
-class Methods:
-    """The methods behind a guard."""
-
-    def __init__(self, catalogue: Catalogue, meter: Meter) -> None:
-        limits = config.Config().limits
-        self._guard = Guard(limits, meter)
-        self._methods = TokenizerService(catalogue, limits).methods()
+    def __init__(self) -> None:
+        self.config = Config(listen="127.0.0.1:0", http=None)
+        prove = functools.partial(artifacts.prove, max_bytes=self.config.limits.artifact_bytes)
+        catalogue = Catalogue(config.load({"embedded": TOKENIZER}, {}).tokenizers, prove)
+        catalogue.load()
+        self.guard = Guard(self.config.limits, Meter([TOKENIZER]))
+        self.service = TokenizerService(catalogue, self.config.limits)
+        self.n_calls = 0
 
     def call(self, workload: Workload) -> bytes:
         """One call, as a transport makes it."""
-        operation, method = self._methods[workload.rpc]
-        ticket = self._guard.admit(operation, len(workload.request), queued=False)
-        call = Call(operation, self._guard.deadline_s(None))
+        operation, method = self.service.methods()[workload.rpc]
+        ticket = self.guard.admit(operation, len(workload.request), queued=False)
+        call = Call(operation, self.guard.deadline_s(None))
         try:
-            return self._guard.run(method, workload.request, call)
+            return self.guard.run(method, workload.request, call)
         finally:
             ticket.release()
 
     def cpu_us(self, workload: Workload) -> float:
-        """CPU microseconds for each of the calls that `ROUND_US` has room for."""
-        n_calls, spent_us, start = 0, 0.0, time.thread_time_ns()
-        while spent_us < ROUND_US:
+        """CPU microseconds of a call of the methods alone, over `ROUND_NS`."""
+        n_calls, spent_ns, start = 0, 0, time.thread_time_ns()
+        while spent_ns < ROUND_NS:
             for _ in range(10):
                 self.call(workload)
             n_calls += 10
-            spent_us = (time.thread_time_ns() - start) / 1000
-        return spent_us / n_calls
+            spent_ns = time.thread_time_ns() - start
+        return spent_ns / n_calls / 1000
+
+    async def over_a_socket(self, workload: Workload, without: tuple[str, ...]) -> tuple[float, float]:
+        """CPU microseconds of the process for a call, metered and without, of windows that take turns.
+
+        Other work of the machine makes windows differ, but neighbours alike: the second is a median, the first is what
+        the median ratio of neighbours makes of it.
+        """
+        methods = {
+            name: (operation, self._counted(method))
+            for name, (operation, method) in self.service.methods().items()
+        }
+        transport = AioTransport(
+            self.config, self.guard, SERVICE_NAME, methods, {}, self.service.may_run_long, lambda _: None
+        )
+        address = (await transport.start())["tcp"]
+        number = str(workloads().index(workload))
+        client = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            __spec__.name,
+            address,
+            number,
+            cwd=ROOT,
+            env=environment(PYTHONPATH=IMPORT_PATH),
+            stdout=subprocess.PIPE,
+        )
+        assert client.stdout is not None
+        await client.stdout.readline()
+        without_it, ratios = [], []
+        for _ in range(N_WINDOWS):
+            metered_us = await self._window_us()
+            with unmetered(without):
+                without_it.append(await self._window_us())
+            metered_us += await self._window_us()
+            ratios.append(metered_us / 2 / without_it[-1])
+        client.terminate()
+        await client.wait()
+        await transport.stop(0)
+        usual_us = statistics.median(without_it)
+        return usual_us * statistics.median(ratios), usual_us
+
+    async def _window_us(self) -> float:
+        n_before, start = self.n_calls, time.process_time_ns()
+        await asyncio.sleep(WINDOW_S)
+        return (time.process_time_ns() - start) / max(1, self.n_calls - n_before) / 1000
+
+    def _counted(self, method: Callable[[bytes, Call], bytes]) -> Callable[[bytes, Call], bytes]:
+        def counted(request: bytes, call: Call) -> bytes:
+            self.n_calls += 1
+            return method(request, call)
+
+        return counted
 
 
-class Server:
-    """A service in a process of its own."""
-
-    def __init__(self, address: str, pid: int) -> None:
-        self._tasks = Path(f"/proc/{pid}/task")
-        self._channel = grpc.insecure_channel(address)
-
-    def call(self, workload: Workload) -> bytes:
-        """One call over the socket."""
-        answer = self._channel.unary_unary(f"/{SERVICE_NAME}/{workload.rpc}", None, None)(workload.request)
-        assert isinstance(answer, bytes)
-        return answer
-
-    def cpu_us(self, workload: Workload) -> float:
-        """CPU microseconds that the server takes for each of `N_WIRE_CALLS` calls, some at once."""
-        start = self._cpu_ns()
-        with ThreadPoolExecutor(N_AT_ONCE) as pool:
-            for _ in pool.map(lambda _: self.call(workload), range(N_WIRE_CALLS)):
-                pass
-        return (self._cpu_ns() - start) / N_WIRE_CALLS / 1000
-
-    def _cpu_ns(self) -> int:
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in self._tasks.iterdir())
+@contextmanager
+def unmetered(without: tuple[str, ...]) -> Iterator[None]:
+    """These parts of metering turned off."""
+    with mock.patch.multiple(Meter, answered=_nothing, took=_nothing):
+        if "labels" not in without:
+            yield
+            return
+        with mock.patch.object(language, "label", _no_label):
+            yield
 
 
-@contextlib.contextmanager
-def server(without: tuple[str, ...]) -> Iterator[Server]:
-    """`tokenwire serve`, without these parts of its metering."""
-    command = (sys.executable, "-c", STOPPED.format(without=without)) if without else COMMAND
-    with running_service(*("--embedded", TOKENIZER), command=command) as service:
-        yield Server(service.address, service.process.pid)
+def _nothing(*_: object) -> None:
+    pass
 
 
-def race(name: str, on: Callable[[], float], off: Callable[[], float], n_rounds: int) -> None:
-    """Print the least of many short rounds in turn: what a busy machine adds to one is no part of either."""
-    on(), off()
-    with_it, without = map(min, zip(*((on(), off()) for _ in range(n_rounds)), strict=True))
+def _no_label(_tag: str, _utf8: bytes) -> tuple[str, str]:
+    return language.UNDETERMINED, language.NONE
+
+
+def send(address: str, workload: Workload) -> None:
+    """Call a service without end, some calls at once."""
+    call = grpc.insecure_channel(address).unary_unary(f"/{SERVICE_NAME}/{workload.rpc}", None, None)
+    call(workload.request)
+    print("calling", flush=True)
+
+    def forever(_: int) -> None:
+        while True:
+            call(workload.request)
+
+    with ThreadPoolExecutor(N_AT_ONCE) as pool:
+        list(pool.map(forever, range(N_AT_ONCE)))
+
+
+def show(name: str, with_it: float, without: float) -> None:
     print(
         f"  {name:36} {with_it:8.2f} us against {without:8.2f} us: {100 * (with_it / without - 1):+5.1f}%",
         flush=True,
     )
 
 
-def main() -> None:
-    prove = functools.partial(artifacts.prove, max_bytes=1 << 28)
-    catalogue = Catalogue(config.load({"embedded": TOKENIZER}, {}).tokenizers, prove)
-    catalogue.load()
-    metered, unmetered = Methods(catalogue, Meter([TOKENIZER])), Methods(catalogue, Unmetered([TOKENIZER]))
-    all_workloads = workloads()
-    for workload in all_workloads:
-        assert metered.call(workload) == unmetered.call(workload), "the answers differ"
-    for without in (("meter",), ("meter", "labels")):
-        print(f"methods alone, against none of: {', '.join(without)}")
-        for workload in all_workloads:
-
-            def off(workload: Workload = workload, without: tuple[str, ...] = without) -> float:
-                if "labels" not in without:
-                    return unmetered.cpu_us(workload)
-                with mock.patch.object(language, "label", _no_label):
-                    return unmetered.cpu_us(workload)
-
-            race(workload.name, functools.partial(metered.cpu_us, workload), off, N_ROUNDS)
-    for without in (("meter",), ("meter", "labels")):
-        print(f"service over a socket, against none of: {', '.join(without)}")
-        with server(()) as with_it, server(without) as without_it:
-            for workload in all_workloads:
-                assert with_it.call(workload) == without_it.call(workload), "the answers differ"
-                race(
-                    workload.name,
-                    functools.partial(with_it.cpu_us, workload),
-                    functools.partial(without_it.cpu_us, workload),
-                    N_WIRE_ROUNDS,
-                )
+def scrapes() -> None:
+    """What a scrape costs, in CPU time and bytes."""
     print("a scrape, 10 tenants by name")
     for n_tokenizers in (2, 10, 30):
         meter = Meter([f"tokenizer_{n}" for n in range(n_tokenizers)], [f"tenant_{n}" for n in range(10)])
         page = meter.exposition()
-        ours = statistics.median(_ms(meter.exposition) for _ in range(9))
-        theirs = _ms(lambda: generate_latest(meter.registry))  # noqa: B023  it is called at once
-        n_lines = page.count(b"\n")
-        small = gzip.compress(page, 1)
-        pressed = statistics.median(_ms(lambda: gzip.compress(page, 1)) for _ in range(9))  # noqa: B023  the same
-        print(
-            f"  {n_tokenizers:2} tokenizers: {n_lines:6,} lines, {len(page):9,} bytes in {ours:5.1f} ms "
-            f"(prometheus_client alone {theirs:5.1f} ms); gzip {len(small):7,} bytes in {pressed:5.1f} ms"
+        ours_ms, gzip_ms, theirs_ms = (
+            min(_ms(work) for _ in range(5))
+            for work in (
+                meter.exposition,
+                functools.partial(gzip.compress, page, 1),
+                functools.partial(generate_latest, meter.registry),
+            )
         )
-
-
-def _no_label(_tag: str, _utf8: bytes) -> tuple[str, str]:
-    return language.UNDETERMINED, language.NONE
+        n_lines, n_small = page.count(b"\n"), len(gzip.compress(page, 1))
+        print(
+            f"  {n_tokenizers:2} tokenizers: {n_lines:6,} lines, {len(page):9,} bytes in {ours_ms:5.1f} ms "
+            f"(prometheus_client alone {theirs_ms:5.1f} ms); gzip {n_small:7,} bytes in {gzip_ms:5.1f} ms"
+        )
 
 
 def _ms(work: Callable[[], object]) -> float:
@@ -222,5 +231,28 @@ def _ms(work: Callable[[], object]) -> float:
     return (time.process_time_ns() - start) / 1e6
 
 
+def main() -> None:
+    bench = Bench()
+    for without in (PARTS[:1], PARTS):
+        print(f"service over a socket, medians, against none of: {', '.join(without)}")
+        for workload in workloads():
+            show(workload.name, *asyncio.run(bench.over_a_socket(workload, without)))
+    for without in (PARTS[:1], PARTS):
+        print(f"methods alone, least of many rounds, against none of: {', '.join(without)}")
+        for workload in workloads():
+            answer = bench.call(workload)
+            rounds = []
+            for _ in range(N_ROUNDS):
+                with_it = bench.cpu_us(workload)
+                with unmetered(without):
+                    assert bench.call(workload) == answer, "the answers differ"
+                    rounds.append((with_it, bench.cpu_us(workload)))
+            show(workload.name, *map(min, zip(*rounds, strict=True)))
+    scrapes()
+
+
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        send(sys.argv[1], workloads()[int(sys.argv[2])])
+    else:
+        main()
