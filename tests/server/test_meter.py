@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
 
+import pytest
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from tokenwire_server import language
@@ -189,6 +191,16 @@ def test_a_bucket_holds_what_is_at_most_its_bound() -> None:
     assert [buckets[bound] for bound in ("4.0", "16.0", "64.0", "1.6777216e+07", "+Inf")] == [2, 4, 5, 5, 6]
 
 
+@pytest.fixture
+def _hurried_threads() -> Iterator[None]:
+    """Threads that take turns every few instructions, so that what is not guarded is interrupted."""
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before_s)
+
+
+@pytest.mark.usefixtures("_hurried_threads")
 def test_sums_are_exact_from_many_threads() -> None:
     """No addition is lost, and each scrape in between sees each call whole: as many tokens as bytes and requests."""
     meter = Meter(["a"])
