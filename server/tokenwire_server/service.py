@@ -177,8 +177,8 @@ class TokenizerService:
             message = result.count
             message.SetInParent()
             message.n_tokens = n_tokens
-            message.n_bytes = text.n_bytes()
             used = _usage_of(text, counts)
+            message.n_bytes = used.n_bytes
             message.n_codepoints = used.n_characters
             message.limit_exceeded = limit is not None and n_tokens > limit
             if not message.limit_exceeded:
