@@ -11,6 +11,7 @@ from pathlib import Path
 from tokenwire_server import limits
 from tokenwire_server.errors import CODES
 from tokenwire_server.meter import Meter
+from tokenwire_server.metric_table import METRICS, Label
 from tokenwire_server.pull import errors as pull_errors
 from tokenwire_server.tools import detect, model_config, proving, verifying
 
@@ -89,25 +90,75 @@ def limits_page() -> str:
 
 
 def metrics_page() -> str:
-    """The families of the metrics port, their labels and help."""
-    lines = [
-        "# Metrics",
-        "",
-        "On the HTTP port, `/metrics`, in Prometheus' text format. Label values come from closed sets and every series",
-        "exists at zero. `language` is a reporting label, the language declared for the input or the one its script",
-        "leaves no doubt about, else `und`: never bill or limit by it.",
-        "",
-        "| metric | type | labels | meaning |",
-        "|---|---|---|---|",
+    """The metrics and their labels with all values."""
+    metrics = []
+    for metric in METRICS:
+        kind = "gauge" if metric.kind == "info" else metric.kind
+        named = ", ".join(f"`{label.name}`" for label in metric.labels)
+        metrics.append(f"| `{metric.name}` | {kind} | {metric.unit} | {named} | {metric.help} |")
+    used: dict[Label, list[str]] = {}
+    for metric in METRICS:
+        for label in metric.labels:
+            used.setdefault(label, []).append(f"`{metric.name.removeprefix('tokenwire_')}`")
+    labels = [
+        f"| `{label.name}` | {', '.join(names) if len(names) < len(METRICS) // 2 else 'most'} | {label.origin} | "
+        f"{', '.join(f'`{value}`' for value in label.values) if label.values is not None else 'of the deployment'} |"
+        for label, names in used.items()
     ]
-    meter = Meter(["example"])
-    meter.serving([("example", "digest", "tiktoken")])
-    for family in meter.registry.collect():
-        labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
-        suffix = "_total" if family.type == "counter" else ""
-        shown = ", ".join(f"`{label}`" for label in labels)
-        lines.append(f"| `{family.name}{suffix}` | {family.type} | {shown} | {family.documentation} |")
-    return "\n".join([*lines, ""])
+    per_tokenizer, per_tenant = n_series(2, 0) - n_series(1, 0), n_series(1, 1) - n_series(1, 0)
+    fixed = n_series(0, 0)
+    bounds = [
+        f"- `{metric.name}`: {', '.join(f'{bound:,}' for bound in metric.bounds)}"
+        for metric in METRICS
+        if metric.bounds
+    ]
+    return "\n".join(
+        [
+            "# Metrics",
+            "",
+            "On the HTTP port, `/metrics`, in Prometheus' text format, compressed for those who ask. `language` is a",
+            "reporting label: never bill or limit by it. Label values come from closed sets, whatever clients send,",
+            "and every series exists at zero, but for the two `info` ones, whose labels are what the process serves",
+            "and is. A scrape sees each call whole or not at all. Counters begin at zero with the process.",
+            "",
+            "| metric | type | unit | labels | meaning |",
+            "|---|---|---|---|---|",
+            *metrics,
+            "",
+            "## Labels",
+            "",
+            "| label | of | where its values come from | values |",
+            "|---|---|---|---|",
+            *labels,
+            "",
+            "## Buckets",
+            "",
+            *bounds,
+            "",
+            "## How many series there are",
+            "",
+            f"{fixed:,}, {per_tokenizer:,} for each tokenizer, and {per_tenant} for each listed tenant and tokenizer.",
+            "",
+            "## What they give",
+            "",
+            "- Tokens per character of a language: `tokens_total` over `input_characters_total`. Tokens per word",
+            "  (fertility) cannot be had: the service counts no words, which many languages do not mark. A Count that",
+            "  its limit stops pulls the ratio down, since it walks a part of its text alone.",
+            "- The share of unknown tokens: `unknown_tokens_total` over `tokens_total` of encode, count and truncate,",
+            "  summed over the operation.",
+            "- Requests that were admitted: the `_count` of `request_duration_seconds`.",
+            "",
+        ]
+    )
+
+
+def n_series(n_tokenizers: int, n_tenants: int) -> int:
+    """How many samples a scrape has."""
+    meter = Meter(
+        [f"t{number}" for number in range(n_tokenizers)], [f"n{number}" for number in range(n_tenants)]
+    )
+    meter.serving((f"t{number}", "", "") for number in range(n_tokenizers))
+    return sum(len(family.samples) for family in meter.registry.collect())
 
 
 PAGES = {

@@ -162,17 +162,18 @@ async def _follow(
 ) -> None:
     """Publish each change of the catalogue until no tokenizer is loading any more; announce the result."""
     settled = False
+    ready: list[tuple[str, str, str]] = []
     while not settled:
         await changed.wait()
         changed.clear()
         settled = process.catalogue.settled.is_set()
         await publish()
-    ready = [
-        (entry.config.name, entry.encoder.digest, entry.config.format)
-        for entry in process.catalogue.entries()
-        if entry.encoder is not None
-    ]
-    process.meter.serving(ready)
+        ready = [
+            (entry.config.name, entry.encoder.digest, entry.config.format)
+            for entry in process.catalogue.entries()
+            if entry.encoder is not None
+        ]
+        process.meter.serving(ready)
     if not ready:
         logs.error("nothing_to_serve")
         stopped.set()
@@ -191,7 +192,7 @@ async def _follow(
 def _process(config: Config) -> Process:
     prove = functools.partial(artifacts.prove, max_bytes=config.limits.artifact_bytes)
     catalogue = Catalogue(config.tokenizers, prove)
-    return Process(config, catalogue, Meter([item.name for item in config.tokenizers]))
+    return Process(config, catalogue, Meter([item.name for item in config.tokenizers], config.tenants))
 
 
 def _not_ready(catalogue: Catalogue) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tokenwire_server.errors import Fault
 
@@ -13,15 +14,19 @@ class CallCancelled(Exception):  # noqa: N818  the end of a call, not an error
     """The caller has gone; no answer is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputUsage:
-    """What one input took. `n_tokens` are tokens computed, bytes and characters those of their text."""
+class InputUsage(NamedTuple):
+    """What one input took. `n_tokens` are tokens computed, bytes and characters those of their text.
+
+    `n_unknown` and `n_byte_fallback` are those of the tokens that stand for text the vocabulary lacks.
+    """
 
     language: str
     decided_by: str
     n_tokens: int
     n_bytes: int
     n_characters: int
+    n_unknown: int = 0
+    n_byte_fallback: int = 0
 
 
 def _hold_uncounted(_n_bytes: int) -> None:

@@ -103,6 +103,7 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--allow-plaintext", action="store_const", const=True, help="allow plain text beyond this machine"
     )
     parser.add_argument("--embedded", metavar="NAMES", help="embedded tokenizers to serve, comma-separated")
+    parser.add_argument("--tenants", metavar="NAMES", help="tenants to count by name, comma-separated")
     parser.add_argument(
         "--limit", metavar="NAME=VALUE", action="append", default=[], help="set a limit; repeatable"
     )
@@ -125,6 +126,7 @@ def _serve(options: argparse.Namespace) -> int:
             "http",
             "allow_plaintext",
             "embedded",
+            "tenants",
             "tls.cert",
             "tls.key",
             "tls.client_ca",

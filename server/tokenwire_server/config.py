@@ -26,6 +26,11 @@ DEFAULT_LISTEN = "127.0.0.1:50051"
 DEFAULT_HTTP = "127.0.0.1:9464"
 ENV_PREFIX = "TOKENWIRE_SERVE_"
 _PATH_KEYS = ("unix", "tls.cert", "tls.key", "tls.client_ca")
+OTHER_TENANT, NO_TENANT = "other", "none"
+"""How the metrics name tenants that are not listed, and callers without an identity."""
+MAX_TENANTS = 100
+"""Each makes a series for every tokenizer and operation."""
+_MAX_TENANT_CHARACTERS = 64  # What the common name of a certificate can have.
 _UNITS = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -40,13 +45,17 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything `serve` needs to know. Addresses are `host:port`; port 0 takes a free one; None is off."""
+    """Everything `serve` needs to know. Addresses are `host:port`; port 0 takes a free one; None is off.
+
+    `tenants` are the identities that the metrics count by name.
+    """
 
     listen: str | None = DEFAULT_LISTEN
     unix: Path | None = None
     http: str | None = DEFAULT_HTTP
     tls: Tls | None = None
     allow_plaintext: bool = False
+    tenants: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     tokenizers: tuple[TokenizerConfig, ...] = ()
 
@@ -57,6 +66,7 @@ KEYS = (
     "http",
     "allow_plaintext",
     "embedded",
+    "tenants",
     "tls.cert",
     "tls.key",
     "tls.client_ca",
@@ -138,6 +148,7 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
         http=_address("http", settings.get("http", DEFAULT_HTTP)),
         tls=_tls(settings),
         allow_plaintext=_switch("allow_plaintext", settings.get("allow_plaintext", False)),
+        tenants=_tenants(settings.get("tenants", ())),
         limits=Limits(**limits),
         tokenizers=tokenizers,
     )
@@ -256,11 +267,37 @@ def _switch(name: str, value: object) -> bool:
 
 def embedded_names(value: object) -> tuple[str, ...]:
     """The names that the setting `embedded` lists. Raises `ConfigError`."""
+    return _names("embedded", value)
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
-        return tuple(name.strip() for name in value.split(",") if name.strip())
-    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return tuple(item.strip() for item in value.split(",") if item.strip())
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise ConfigError("`embedded` must be a list of names")
+    raise ConfigError(f"`{name}` must be a list of names")
+
+
+def _tenants(value: object) -> tuple[str, ...]:
+    tenants = _names("tenants", value)
+    if len(tenants) > MAX_TENANTS:
+        raise ConfigError(
+            f"`tenants` has {len(tenants)} names, the limit is {MAX_TENANTS}; list those that are to be counted by "
+            "name, all others count together"
+        )
+    for tenant in tenants:
+        if not (0 < len(tenant) <= _MAX_TENANT_CHARACTERS and tenant.isprintable()):
+            raise ConfigError(
+                f"a name in `tenants` is {shorten(tenant, 80)!r}; it must be the common name of a client certificate, "
+                f"of 1 to {_MAX_TENANT_CHARACTERS} printable characters"
+            )
+        if tenant in (OTHER_TENANT, NO_TENANT):
+            raise ConfigError(
+                f"`tenants` lists {tenant!r}, which the metrics use for callers that it does not list"
+            )
+        if tenants.count(tenant) > 1:
+            raise ConfigError(f"`tenants` lists {shorten(tenant, 80)!r} twice; list it once")
+    return tenants
 
 
 def _limit(name: str, value: object, whole: bool, most: float) -> float:

@@ -60,6 +60,7 @@ class Guard:
         self._n_streams = 0
         self._queued_bytes = 0
         self._draining = False
+        meter.follow(lambda: self._n_in_flight, lambda: self._queued_bytes)
 
     def deadline_s(self, remaining_s: float | None) -> float:
         """When a call with `remaining_s` left must have begun, on the clock of `time.monotonic`."""
@@ -87,17 +88,16 @@ class Guard:
                 raise self.refuse(self._overloaded(queued_bytes))
             if stream and self._n_streams >= limits.artifact_streams:
                 raise self.refuse(
-                    Fault(
-                        "OVERLOADED",
+                    self.shed(
+                        "artifact_streams",
                         f"{self._n_streams} artifacts are being sent, the limit is {limits.artifact_streams}; "
                         "try again after the delay, or elsewhere",
-                        retry_after_s=STREAM_RETRY_S,
+                        STREAM_RETRY_S,
                     )
                 )
             self._n_in_flight += 1
             self._n_streams += stream
             self._queued_bytes += queued_bytes
-            self._publish()
         return Ticket(self, operation, queued_bytes, stream)
 
     def hold(self, ticket: Ticket, n_bytes: int) -> None:
@@ -115,7 +115,6 @@ class Guard:
                 raise self._overloaded(n_bytes)
             ticket.queued_bytes += n_bytes
             self._queued_bytes += n_bytes
-            self._publish()
 
     def release(self, ticket: Ticket) -> None:
         """Take the ticket of a call back. A second time does nothing."""
@@ -126,7 +125,6 @@ class Guard:
             self._n_in_flight -= 1
             self._n_streams -= ticket.is_stream
             self._queued_bytes -= ticket.queued_bytes
-            self._publish()
             self._changed.notify_all()
         self._meter.took(ticket.operation, time.monotonic() - ticket.started_s)
 
@@ -172,12 +170,17 @@ class Guard:
         logs.error("method_broke", exception=error, operation=call.operation, tokenizer=call.tokenizer)
         return self.refuse(errors.internal())
 
+    def shed(self, cause: str, message: str, retry_after_s: float) -> Fault:
+        """OVERLOADED, counted by the limit that was met; as an error `refuse` counts it, like any fault."""
+        self._meter.shed(cause)
+        return Fault("OVERLOADED", message, retry_after_s=retry_after_s)
+
     def _overloaded(self, n_bytes: int) -> Fault:
-        return Fault(
-            "OVERLOADED",
+        return self.shed(
+            "queue_bytes",
             f"no room in the queue for {n_bytes} bytes beside {self._queued_bytes} of at most "
             f"{self._limits.queue_bytes}; try again after the delay, or elsewhere",
-            retry_after_s=OVERLOAD_RETRY_S,
+            OVERLOAD_RETRY_S,
         )
 
     def drain(self) -> None:
@@ -189,7 +192,3 @@ class Guard:
         """Wait until no call is in flight; False if some still are after `timeout_s`."""
         with self._changed:
             return self._changed.wait_for(lambda: self._n_in_flight == 0, timeout_s)
-
-    def _publish(self) -> None:
-        self._meter.in_flight.set(self._n_in_flight)
-        self._meter.queue_bytes.set(self._queued_bytes)

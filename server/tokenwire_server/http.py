@@ -1,16 +1,19 @@
 """The HTTP port: `/metrics`, `/healthz` (the process lives) and `/readyz` (it can answer every request).
 
 Readiness is the AND of named conditions; the page says which are false, and names what they wait for. A small
-bounded server of the standard library: GET and HEAD, no bodies, a timeout on every socket, at most so many
-requests at once and the rest closed.
+bounded server of the standard library: GET and HEAD, no bodies, long pages compressed for those who take it, a
+timeout on every socket, at most so many requests at once and the rest closed.
 """
 
 from __future__ import annotations
 
+import gzip
+import re
 import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,6 +25,8 @@ from tokenwire_server.errors import ConfigError
 TIMEOUT_S = 5.0
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _METHODS = "GET, HEAD"
+_COMPRESSED_BYTES = 4096
+_COMPRESSION_LEVEL = 1  # 20 times smaller in 4 ms a megabyte; higher levels take longer for the same.
 _TEXT_TYPE = "text/plain; charset=utf-8"
 
 
@@ -127,6 +132,10 @@ def _handler(pages: Callable[[str], tuple[int, str, bytes]]) -> type[BaseHTTPReq
         def _answer(self, status: int, content_type: str, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", content_type)
+            self.send_header("Vary", "Accept-Encoding")
+            if len(body) >= _COMPRESSED_BYTES and _takes_gzip(self.headers):
+                body = gzip.compress(body, _COMPRESSION_LEVEL, mtime=0)
+                self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Connection", "close")
             if status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -139,3 +148,12 @@ def _handler(pages: Callable[[str], tuple[int, str, bytes]]) -> type[BaseHTTPReq
             """Nothing of a request goes to the log."""
 
     return Handler
+
+
+def _takes_gzip(headers: Message) -> bool:
+    """Whether the client named gzip among the encodings that it takes."""
+    for item in headers.get("Accept-Encoding", "").split(","):
+        name, _, quality = item.replace(" ", "").partition(";")
+        if name.lower() == "gzip":
+            return not re.fullmatch(r"q=0(\.0*)?", quality)
+    return False

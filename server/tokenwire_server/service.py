@@ -29,6 +29,7 @@ from tokenwire_server import (
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
 from tokenwire_server.catalogue import Catalogue
+from tokenwire_server.counting import Counts
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import KIB, Limits
 from tokenwire_server.manifest import TokenizerConfig
@@ -116,7 +117,7 @@ class TokenizerService:
                         message.control_tokens.add(
                             token=token, id=token_id, byte_start=start, byte_end=end, sequence_id=index
                         )
-            return _usage_of(text, len(encoding)), size
+            return _usage_of(text, counting.count_gaps(encoder, encoding.ids_u32)), size
 
         response = pb.EncodeResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -176,8 +177,8 @@ class TokenizerService:
             message = result.count
             message.SetInParent()
             message.n_tokens = n_tokens
-            message.n_bytes = text.n_bytes()
-            used = _usage_of(text, n_tokens)
+            used = _usage_of(text, counts)
+            message.n_bytes = used.n_bytes
             message.n_codepoints = used.n_characters
             message.limit_exceeded = limit is not None and n_tokens > limit
             if not message.limit_exceeded:
@@ -229,7 +230,8 @@ class TokenizerService:
                 size += len(kept.ids)
                 self._check_response(size)
                 _extend(message.ids, kept.ids)
-            return _usage_of(text, kept.n_tokens_before), size
+            counts = counting.count_gaps_of(encoder, text, options, kept.n_tokens_before)
+            return _usage_of(text, counts), size
 
         response = pb.TruncateResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -332,10 +334,13 @@ class TokenizerService:
             raise errors.message_too_large("response", at_least_bytes, self._limits.message_bytes)
 
 
-def _usage_of(text: Text, n_tokens: int) -> InputUsage:
+def _usage_of(text: Text, counts: Counts) -> InputUsage:
     """What a text took that the core accepted."""
     label, decided_by = language.label(text.language, text.utf8)
-    return InputUsage(label, decided_by, n_tokens, text.n_bytes(), text.n_characters())
+    n_bytes, n_characters = text.n_bytes(), text.n_characters()
+    return InputUsage(
+        label, decided_by, counts.n_tokens, n_bytes, n_characters, counts.n_unknown, counts.n_byte_fallback
+    )
 
 
 def _fail(result: ResultT, fault: Fault, call: Call) -> None:

@@ -151,11 +151,11 @@ class AioTransport:
                 async with asyncio.timeout(limit_s):
                     await self._send(guard.stream(method, request, call), call, ticket, context)
             except TimeoutError:
-                fault = Fault(
-                    "OVERLOADED",
+                fault = guard.shed(
+                    "artifact_stream_s",
                     f"the stream was not read within {limit_s:g} s and has lost its place; go on after the delay, "
                     "from the bytes that came",
-                    retry_after_s=STREAM_RETRY_S,
+                    STREAM_RETRY_S,
                 )
                 await abort(context, guard.refuse(fault))
             except Fault as fault:

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from email.message import Message as Headers
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import grpc
@@ -129,11 +130,13 @@ class Service:
         finally:
             call.cancel()
 
-    def ask_page(self, method: str, path: str) -> PageAnswer:
+    def ask_page(
+        self, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> PageAnswer:
         """What the HTTP port answers to a method on a page."""
         connection = http.client.HTTPConnection(self.addresses["http"], timeout=PATIENCE_S)
         with contextlib.closing(connection):
-            connection.request(method, path)
+            connection.request(method, path, headers=headers)
             answer = connection.getresponse()
             return PageAnswer(answer.status, answer.headers, answer.read())
 

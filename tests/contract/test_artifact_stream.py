@@ -247,6 +247,7 @@ def test_a_reader_that_stops_loses_its_place(
     connection = stalled(service)
     metrics = service.wait_until_idle()
     assert metrics["tokenwire_errors_total", (("reason", "OVERLOADED"),)] == 1
+    assert metrics["tokenwire_shed_total", (("cause", "artifact_stream_s"),)] == 1
     assert metrics["tokenwire_queue_bytes", ()] == 0
     assert connection.read_to_end() == b""
 

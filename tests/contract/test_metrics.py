@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import socket
 
@@ -122,6 +123,32 @@ def test_head_is_get_without_the_body(service: Service, path: str) -> None:
     assert (asked.status, asked.headers["Content-Type"]) == (got.status, got.headers["Content-Type"])
     assert int(asked.headers["Content-Length"]) > 0
     assert asked.body == b""
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("gzip", "gzip"),
+        ("deflate, GZIP;q=0.5", "gzip"),
+        ("gzip;q=0", None),
+        ("gzip; q=0.00", None),
+        ("identity", None),
+        ("", None),
+    ],
+)
+def test_metrics_are_compressed_for_who_takes_it(
+    service: Service, accepted: str, encoding: str | None
+) -> None:
+    """Whoever takes gzip gets the same page in a twentieth of the bytes; short pages stay as they are."""
+    answer = service.ask_page("GET", "/metrics", {"Accept-Encoding": accepted})
+    assert answer.headers["Content-Encoding"] == encoding
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    text = answer.body if encoding is None else gzip.decompress(answer.body)
+    assert text.startswith(b"# HELP tokenwire_tokens_total ")
+    if encoding is not None:
+        assert len(answer.body) * 10 < len(text)
+    short = service.ask_page("GET", "/healthz", {"Accept-Encoding": accepted})
+    assert (short.headers["Content-Encoding"], short.body) == (None, b"ok\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])

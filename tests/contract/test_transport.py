@@ -130,6 +130,7 @@ class Certificates:
         self.ca = authority.cert_pem.bytes()
         server = authority.issue_cert("127.0.0.1", "localhost")
         self.client = self._pair(authority.issue_cert("client@example.com"))
+        self.named = self._pair(authority.issue_cert("client@example.com", common_name="acme"))
         self.stranger = self._pair(stranger.issue_cert("client@example.com"))
         self.cert, self.key, self.client_ca = (
             str(folder / name) for name in ("cert.pem", "key.pem", "ca.pem")
@@ -203,6 +204,26 @@ def test_mtls_serves_only_clients_of_the_ca(config: str, certificates: Certifica
                 with pytest.raises(grpc.RpcError) as caught:
                     count(channel)
                 assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+
+
+def test_tokens_are_counted_by_tenant(config: str, certificates: Certificates) -> None:
+    """The common name of the client's certificate is the tenant, by name if listed; all are `none` without a CA."""
+    files = ("--config", config, "--tls-cert", certificates.cert, "--tls-key", certificates.key)
+    with_ca = ("--tls-client-ca", certificates.client_ca)
+    for flags, tenant in (
+        ((*with_ca, "--tenants", "globex,acme"), "acme"),
+        ((*with_ca, "--tenants", "globex"), "other"),
+        (("--tenants", "acme"), "none"),
+    ):
+        with serving(*files, *flags) as service:
+            with certificates.channel(service.addresses["tcp"], certificates.named) as channel:
+                n_tokens = count(channel)
+            counted = {
+                dict(labels)["tenant"]: value
+                for (name, labels), value in service.wait_until_idle().items()
+                if name == "tokenwire_tenant_tokens_total" and value
+            }
+        assert counted == {tenant: n_tokens}
 
 
 def test_bad_tls_files_are_refused_at_the_start(

@@ -57,6 +57,17 @@ def test_the_file_can_be_named_in_the_environment(tmp_path: Path) -> None:
     assert load(environment={"TOKENWIRE_SERVE_CONFIG": str(path)}).http is None
 
 
+def test_tenants_are_names_in_a_list_or_between_commas(tmp_path: Path) -> None:
+    """In the file they are a list and may have commas; in the environment and flags commas part them."""
+    path = made_up.manifest(tmp_path, 'tenants = ["acme", "Globex, Inc."]')
+    assert load(path).tenants == ("acme", "Globex, Inc.")
+    assert load(path, {"TOKENWIRE_SERVE_TENANTS": "initech"}).tenants == ("initech",)
+    assert load(path, tenants=" acme ,initech,").tenants == ("acme", "initech")
+    assert load(tenants=",".join(f"t{number}" for number in range(100))).tenants[-1] == "t99"
+    assert load(tenants="x" * 64).tenants == ("x" * 64,)
+    assert load().tenants == ()
+
+
 def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
     """TLS files and the socket folder are found beside the file, whatever the working directory."""
     path = made_up.manifest(tmp_path, 'unix = "run"', "[tls]", 'cert = "c.pem"', 'key = "/k.pem"')
@@ -106,6 +117,14 @@ def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
         ('embedded = ["o200k"]', "did you mean 'o200k_base'"),
         ("embedded = []", "no tokenizer to serve"),
         ("embedded = 5", "list of names"),
+        ("tenants = 5", "`tenants` must be a list of names"),
+        ('tenants = ["acme", ""]', "of 1 to 64 printable characters"),
+        (f'tenants = ["{"x" * 65}"]', "of 1 to 64 printable characters"),
+        ('tenants = ["a\\nb"]', "of 1 to 64 printable characters"),
+        ('tenants = ["other"]', "the metrics use"),
+        ('tenants = ["none"]', "the metrics use"),
+        ('tenants = ["acme", "acme"]', "twice"),
+        (f"tenants = {[f't{number}' for number in range(101)]}", "101 names, the limit is 100"),
         ("tokenizer = 5", "[[tokenizer]]"),
         ("listen = ", "not TOML"),
         ("listen = " + "[" * 50_000, "too deep within each other"),

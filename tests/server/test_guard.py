@@ -13,8 +13,9 @@ from tokenwire_core.errors import IdOutOfRangeError
 from tokenwire_server.call import Call, CallCancelled, InputUsage, StreamMethod
 from tokenwire_server.errors import Fault
 from tokenwire_server.guard import Guard
-from tokenwire_server.limits import Limits
+from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.meter import Meter
+from tokenwire_server.metric_table import SHED_CAUSES
 
 LIMITS = Limits(message_bytes=1000, queue_bytes=1000, deadline_s=5)
 
@@ -67,6 +68,7 @@ def test_the_queue_is_bounded_in_bytes(guard: Guard, meter: Meter) -> None:
     second.release()
     assert value(meter.registry, "tokenwire_queue_bytes") == 0
     assert value(meter.registry, "tokenwire_errors_total", reason="OVERLOADED") == 1
+    assert value(meter.registry, "tokenwire_shed_total", cause="queue_bytes") == 1
 
 
 def test_a_ticket_is_given_back_once(guard: Guard, meter: Meter) -> None:
@@ -104,9 +106,37 @@ def test_streams_are_bounded_in_number(meter: Meter) -> None:
     with pytest.raises(Fault) as caught:
         guard.admit("get_artifact", 1, queued=True, stream=True)
     assert caught.value.reason == "OVERLOADED"
+    assert value(meter.registry, "tokenwire_shed_total", cause="artifact_streams") == 1
     guard.admit("encode", 1, queued=True).release()
     tickets[0].release()
     guard.admit("get_artifact", 1, queued=True, stream=True).release()
+
+
+def test_what_is_shed_is_overloaded(meter: Meter) -> None:
+    """The causes of shed requests add up to the errors OVERLOADED, and no other refusal is one."""
+    guard = Guard(Limits(message_bytes=100, queue_bytes=100, artifact_streams=1), meter)
+    guard.admit("get_artifact", 60, queued=True, stream=True)
+
+    def holding(_request: bytes, _call: Call) -> Iterator[bytes]:
+        guard.admit("encode", 1, queued=True).hold(60)
+        yield b""
+
+    for refused, cause in (
+        (lambda: guard.admit("encode", 41, queued=True), "queue_bytes"),
+        (lambda: next(guard.stream(holding, b"", call())), "queue_bytes"),
+        (lambda: guard.admit("get_artifact", 1, queued=True, stream=True), "artifact_streams"),
+        (lambda: guard.admit("encode", 101, queued=True), None),
+        (lambda: guard.run(lambda _request, _call: b"", b"", call(deadline_s=time.monotonic())), None),
+    ):
+        before = value(meter.registry, "tokenwire_shed_total", cause=cause) if cause else 0
+        with pytest.raises(Fault) as caught:
+            refused()
+        assert (caught.value.reason == "OVERLOADED") == (cause is not None)
+        if cause is not None:
+            assert value(meter.registry, "tokenwire_shed_total", cause=cause) == before + 1
+        n_shed = sum(value(meter.registry, "tokenwire_shed_total", cause=each) for each in SHED_CAUSES)
+        assert n_shed == value(meter.registry, "tokenwire_errors_total", reason="OVERLOADED")
+    assert limit_fields().keys() >= set(SHED_CAUSES)
 
 
 def test_draining_admits_nothing_and_waits_for_what_is_in_flight(guard: Guard) -> None:
