@@ -77,12 +77,11 @@ cdef class AddedTokens:
                 start = max(start, search.taken)
             if token.rstrip:
                 # Blanks that were passed before are not passed again.
-                if search.blanks <= end < search.blanks_end:
-                    end = search.blanks_end
-                search.blanks = end
-                while end < n and class_at(text, end, &after) & SPACE:
-                    end = after
-                search.blanks_end = end
+                if not search.blanks <= end < search.blanks_end:
+                    search.blanks = search.blanks_end = end
+                    while search.blanks_end < n and class_at(text, search.blanks_end, &after) & SPACE:
+                        search.blanks_end = after
+                end = search.blanks_end
             if start >= end:
                 search.taken = end
                 continue
