@@ -104,6 +104,11 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--embedded", metavar="NAMES", help="embedded tokenizers to serve, comma-separated")
     parser.add_argument(
+        "--language-detector",
+        metavar="auto|on|off",
+        help="tell languages of one script apart for the metrics: if installed (auto), always, never",
+    )
+    parser.add_argument(
         "--limit", metavar="NAME=VALUE", action="append", default=[], help="set a limit; repeatable"
     )
     parser.add_argument(
@@ -125,6 +130,7 @@ def _serve(options: argparse.Namespace) -> int:
             "http",
             "allow_plaintext",
             "embedded",
+            "language_detector",
             "tls.cert",
             "tls.key",
             "tls.client_ca",

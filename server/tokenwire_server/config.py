@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server import embedded, known_rank_files, lockfile, manifest, models
+from tokenwire_server import detector, embedded, known_rank_files, lockfile, manifest, models
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.manifest import TokenizerConfig
@@ -47,6 +47,7 @@ class Config:
     http: str | None = DEFAULT_HTTP
     tls: Tls | None = None
     allow_plaintext: bool = False
+    language_detector: str = detector.AUTO
     limits: Limits = field(default_factory=Limits)
     tokenizers: tuple[TokenizerConfig, ...] = ()
 
@@ -57,6 +58,7 @@ KEYS = (
     "http",
     "allow_plaintext",
     "embedded",
+    "language_detector",
     "tls.cert",
     "tls.key",
     "tls.client_ca",
@@ -138,6 +140,9 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
         http=_address("http", settings.get("http", DEFAULT_HTTP)),
         tls=_tls(settings),
         allow_plaintext=_switch("allow_plaintext", settings.get("allow_plaintext", False)),
+        language_detector=_one_of(
+            "language_detector", settings.get("language_detector", detector.AUTO), detector.SETTINGS
+        ),
         limits=Limits(**limits),
         tokenizers=tokenizers,
     )
@@ -252,6 +257,12 @@ def _switch(name: str, value: object) -> bool:
     if isinstance(value, str) and value.lower() in words:
         return words[value.lower()]
     raise ConfigError(f"`{name}` must be true or false")
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value in known:
+        return value
+    raise ConfigError(f"`{name}` must be one of {', '.join(known)}, in quotes")
 
 
 def embedded_names(value: object) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from tokenwire_server import (
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
 from tokenwire_server.catalogue import Catalogue
+from tokenwire_server.detector import Detector
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import KIB, Limits
 from tokenwire_server.manifest import TokenizerConfig
@@ -49,9 +50,10 @@ ResultT = TypeVar("ResultT", pb.EncodeResult, pb.DecodeResult, pb.CountResult, p
 class TokenizerService:
     """The methods of `tokenwire.v1.TokenizerService` on one catalogue. Holds no state of its own."""
 
-    def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
+    def __init__(self, catalogue: Catalogue, limits: Limits, detector: Detector | None = None) -> None:
         self._catalogue = catalogue
         self._limits = limits
+        self._detector = detector
 
     def methods(self) -> dict[str, tuple[str, Method]]:
         """Each unary RPC by its name: the name of its operation in the metrics, and the method."""
@@ -116,7 +118,7 @@ class TokenizerService:
                         message.control_tokens.add(
                             token=token, id=token_id, byte_start=start, byte_end=end, sequence_id=index
                         )
-            return _usage_of(text, len(encoding)), size
+            return self._usage_of(text, len(encoding)), size
 
         response = pb.EncodeResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -149,7 +151,7 @@ class TokenizerService:
                 utf8 = text.encode()
                 self._check_response(len(utf8))
                 result.text = text
-            label, decided_by = language.label(item.language, utf8)
+            label, decided_by = language.label(item.language, utf8, self._detector)
             return InputUsage(label, decided_by, len(ids), len(utf8), len(text)), len(utf8)
 
         response = pb.DecodeResponse(digest=encoder.digest)
@@ -177,7 +179,7 @@ class TokenizerService:
             message.SetInParent()
             message.n_tokens = n_tokens
             message.n_bytes = text.n_bytes()
-            used = _usage_of(text, n_tokens)
+            used = self._usage_of(text, n_tokens)
             message.n_codepoints = used.n_characters
             message.limit_exceeded = limit is not None and n_tokens > limit
             if not message.limit_exceeded:
@@ -229,7 +231,7 @@ class TokenizerService:
                 size += len(kept.ids)
                 self._check_response(size)
                 _extend(message.ids, kept.ids)
-            return _usage_of(text, kept.n_tokens_before), size
+            return self._usage_of(text, kept.n_tokens_before), size
 
         response = pb.TruncateResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -326,16 +328,15 @@ class TokenizerService:
                 response_bytes += size
                 self._check_response(response_bytes)
 
+    def _usage_of(self, text: Text, n_tokens: int) -> InputUsage:
+        """What a text took that the core accepted."""
+        label, decided_by = language.label(text.language, text.utf8, self._detector)
+        return InputUsage(label, decided_by, n_tokens, text.n_bytes(), text.n_characters())
+
     def _check_response(self, at_least_bytes: int) -> None:
         """Stop early where the response is bound to be over the limit; the guard checks its exact size."""
         if at_least_bytes > self._limits.message_bytes:
             raise errors.message_too_large("response", at_least_bytes, self._limits.message_bytes)
-
-
-def _usage_of(text: Text, n_tokens: int) -> InputUsage:
-    """What a text took that the core accepted."""
-    label, decided_by = language.label(text.language, text.utf8)
-    return InputUsage(label, decided_by, n_tokens, text.n_bytes(), text.n_characters())
 
 
 def _fail(result: ResultT, fault: Fault, call: Call) -> None:
