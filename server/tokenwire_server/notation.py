@@ -32,7 +32,7 @@ for _characters, _class in (
 _JOINTS = (b"Ja", b"JA", b"aA", b"JJ", b"JQ", b"QJ", b"QQ")
 
 _PROSE_SHARE = 0.04
-_DATA_SHARE = 0.12
+_DATA_SHARE = 0.15
 _DATA_LEAST = 5
 
 
@@ -45,7 +45,7 @@ class Notation(Enum):
 
 
 def notation(text: str) -> Notation:
-    """What a text looks like: 100 characters of prose have at most 4 signs and joints, of data at least 12 (and 5)."""
+    """What a text looks like: prose has at most 4 signs and joints in 100 characters, data 15 or more, and 5 in all."""
     utf8 = text.encode("utf-8", "replace")
     classes = utf8.translate(_CLASSES)
     n_noise = len(utf8.translate(None, _OTHER_BYTES)) + sum(map(classes.count, _JOINTS))

@@ -6,6 +6,7 @@ it. Here a message is its singular; where one string has two contexts, the first
 
 from __future__ import annotations
 
+import ast
 import functools
 import re
 import struct
@@ -42,6 +43,22 @@ def catalogues() -> Mapping[str, Mapping[str, str]]:
                         messages.setdefault(english, translation)
     found["en"] = {english: english for locale in sorted(found) for english in found[locale]}
     return {locale: found[locale] for locale in sorted(found) if found[locale]}
+
+
+@functools.cache
+def names() -> Mapping[str, str]:
+    """The English name of each locale that Django names, by the name of its folder."""
+    with zipfile.ZipFile(PULLED / catalogue_wheel()["file"]) as wheel:
+        module = ast.parse(wheel.read("django/conf/locale/__init__.py"))
+    (table,) = (node.value for node in module.body if isinstance(node, ast.Assign))
+    return {
+        _folder(code): entry["name"] for code, entry in ast.literal_eval(table).items() if "name" in entry
+    }
+
+
+def _folder(code: str) -> str:
+    language, _, rest = code.partition("-")
+    return f"{language}_{rest.title() if len(rest) > 2 else rest.upper()}" if rest else language
 
 
 def says_something(message: str) -> bool:
