@@ -11,7 +11,7 @@ from tokenwire_server.detector import Detector, EldcAndPycld2
 
 from tests.languages.samples import messages, spread, windows
 
-N_CHARACTERS = (50, 256)
+N_CHARACTERS = (64, 256)
 _N_TEXTS = 50
 _N_CALLS = 100
 

@@ -272,6 +272,9 @@ def test_the_setting_decides_whether_there_is_a_detector(monkeypatch: pytest.Mon
     monkeypatch.setattr(detector, "LIBRARIES", ("eldc", "no_such_library"))
     found, state = detector.load("auto")
     assert found is None
-    assert state == "not installed (no_such_library); pip install 'tokenwire-server[languages]'"
+    assert (
+        state
+        == "not installed (No module named 'no_such_library'); pip install 'tokenwire-server[languages]'"
+    )
     with pytest.raises(ConfigError, match="no_such_library"):
         detector.load("on")
