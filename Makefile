@@ -79,7 +79,7 @@ $(PROTO_PYTHON): proto/requirements.txt | $(VENV)/created
 	.venv-proto/bin/pip install --quiet --disable-pip-version-check --requirement proto/requirements.txt
 	touch $@
 
-.cache/pulled: tests/data/pull.py tests/data/rank_files.toml tests/data/artifacts.toml | $(VENV)/ready
+.cache/pulled: tests/data/pull.py tests/data/rank_files.toml tests/data/artifacts.toml tests/data/catalogues.toml | $(VENV)/ready
 	$(BIN)/python tests/data/pull.py
 	mkdir -p $(@D) && touch $@
 

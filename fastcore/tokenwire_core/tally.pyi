@@ -7,6 +7,8 @@ from tokenwire_core.engine import Engine
 from tokenwire_core.spec import TokenizerSpec
 from tokenwire_core.text_input import TextInput
 
+SCRIPTS: tuple[str, ...]
+
 class Tally(NamedTuple):
     """What the tokens of a text are."""
 

@@ -60,6 +60,10 @@ cdef list NAMES = [tw_script_codes[number].decode("ascii") for number in range(T
 NAMES[NEUTRAL] = "Zyyy"
 
 
+SCRIPTS = (*sorted({*NAMES, "Jpan"}), "special")
+"""All that `Tally.scripts` can name."""
+
+
 # Marks that stand together, and the script that all of them take.
 cdef struct Marks:
     size_t start

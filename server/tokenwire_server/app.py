@@ -22,9 +22,10 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from tokenwire_server import artifacts, logs, ports
+from tokenwire_server import artifacts, detector, logs, ports
 from tokenwire_server.catalogue import Catalogue, State
 from tokenwire_server.config import Config
+from tokenwire_server.detector import Detector
 from tokenwire_server.http import HttpPort
 from tokenwire_server.meter import Meter
 from tokenwire_server.ready_text import ready_text
@@ -39,6 +40,9 @@ class Process:
     config: Config
     catalogue: Catalogue
     meter: Meter
+    detector: Detector | None
+    detector_state: str
+    """Its name, or why there is none."""
     listening: threading.Event = field(default_factory=threading.Event)
     draining: threading.Event = field(default_factory=threading.Event)
 
@@ -86,7 +90,14 @@ def check(config: Config) -> int:
     process = _process(config)
     process.catalogue.load()
     ok = process.catalogue.all_ready()
-    _print_line({"event": "check", "ok": ok, "tokenizers": _report(process.catalogue)})
+    _print_line(
+        {
+            "event": "check",
+            "ok": ok,
+            "language_detector": process.detector_state,
+            "tokenizers": _report(process.catalogue),
+        }
+    )
     return 0 if ok else 1
 
 
@@ -108,7 +119,7 @@ async def _work(process: Process, http_address: str | None) -> tuple[int, bool]:
         loop.add_signal_handler(number, functools.partial(_on_signal, stopped))
     guard = Guard(config.limits, process.meter)
     health = Health(catalogue)
-    service = TokenizerService(catalogue, config.limits)
+    service = TokenizerService(catalogue, config.limits, process.detector)
     transport = AioTransport(
         config,
         guard,
@@ -183,6 +194,7 @@ async def _follow(
             "event": "ready",
             "ready": process.catalogue.all_ready(),
             "addresses": addresses,
+            "language_detector": process.detector_state,
             "tokenizers": _report(process.catalogue),
         }
     )
@@ -192,7 +204,10 @@ async def _follow(
 def _process(config: Config) -> Process:
     prove = functools.partial(artifacts.prove, max_bytes=config.limits.artifact_bytes)
     catalogue = Catalogue(config.tokenizers, prove)
-    return Process(config, catalogue, Meter([item.name for item in config.tokenizers], config.tenants))
+    found, state = detector.load(config.language_detector)
+    logs.info("language_detector", state=state)
+    meter = Meter([item.name for item in config.tokenizers], config.tenants)
+    return Process(config, catalogue, meter, found, state)
 
 
 def _not_ready(catalogue: Catalogue) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tokenwire_server.errors import Fault
@@ -17,7 +18,8 @@ class CallCancelled(Exception):  # noqa: N818  the end of a call, not an error
 class InputUsage(NamedTuple):
     """What one input took. `n_tokens` are tokens computed, bytes and characters those of their text.
 
-    `n_unknown` and `n_byte_fallback` are those of the tokens that stand for text the vocabulary lacks.
+    `n_unknown` and `n_byte_fallback` are those of the tokens that stand for text the vocabulary lacks, `scripts` all of
+    them by script, where they were made of text.
     """
 
     language: str
@@ -27,6 +29,7 @@ class InputUsage(NamedTuple):
     n_characters: int
     n_unknown: int = 0
     n_byte_fallback: int = 0
+    scripts: Mapping[str, int] = MappingProxyType({})
 
 
 def _hold_uncounted(_n_bytes: int) -> None:

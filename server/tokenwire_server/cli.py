@@ -105,6 +105,11 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--embedded", metavar="NAMES", help="embedded tokenizers to serve, comma-separated")
     parser.add_argument("--tenants", metavar="NAMES", help="tenants to count by name, comma-separated")
     parser.add_argument(
+        "--language-detector",
+        metavar="auto|on|off",
+        help="tell languages of one script apart for the metrics: if installed (auto), always, never",
+    )
+    parser.add_argument(
         "--limit", metavar="NAME=VALUE", action="append", default=[], help="set a limit; repeatable"
     )
     parser.add_argument(
@@ -127,6 +132,7 @@ def _serve(options: argparse.Namespace) -> int:
             "allow_plaintext",
             "embedded",
             "tenants",
+            "language_detector",
             "tls.cert",
             "tls.key",
             "tls.client_ca",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenwire_server import embedded, known_rank_files, lockfile, manifest, models
+from tokenwire_server import detector, embedded, known_rank_files, lockfile, manifest, models
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.limits import Limits, limit_fields
 from tokenwire_server.manifest import TokenizerConfig
@@ -56,6 +56,7 @@ class Config:
     tls: Tls | None = None
     allow_plaintext: bool = False
     tenants: tuple[str, ...] = ()
+    language_detector: str = detector.AUTO
     limits: Limits = field(default_factory=Limits)
     tokenizers: tuple[TokenizerConfig, ...] = ()
 
@@ -67,6 +68,7 @@ KEYS = (
     "allow_plaintext",
     "embedded",
     "tenants",
+    "language_detector",
     "tls.cert",
     "tls.key",
     "tls.client_ca",
@@ -149,6 +151,9 @@ def _build(settings: dict[str, object], tokenizers: tuple[TokenizerConfig, ...])
         tls=_tls(settings),
         allow_plaintext=_switch("allow_plaintext", settings.get("allow_plaintext", False)),
         tenants=_tenants(settings.get("tenants", ())),
+        language_detector=_one_of(
+            "language_detector", settings.get("language_detector", detector.AUTO), detector.SETTINGS
+        ),
         limits=Limits(**limits),
         tokenizers=tokenizers,
     )
@@ -263,6 +268,12 @@ def _switch(name: str, value: object) -> bool:
     if isinstance(value, str) and value.lower() in words:
         return words[value.lower()]
     raise ConfigError(f"`{name}` must be true or false")
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value in known:
+        return value
+    raise ConfigError(f"`{name}` must be one of {', '.join(known)}, in quotes")
 
 
 def embedded_names(value: object) -> tuple[str, ...]:

@@ -1,8 +1,15 @@
 """Language: the label under which an input is counted in the metrics. For reports, never for bills or limits.
 
-A declared BCP 47 tag counts as its primary language if that is on the closed list. Without a tag, a script
-that stands for one language decides where at least 70% of the letters among the first 256 characters have
-it. All else is `und`. Cost: a few microseconds for an input without a tag, whatever its length.
+Who decides, in this order, on the first 256 characters:
+
+1. the declared BCP 47 tag, if its primary language is on the closed list;
+2. a script that stands for one language, where at least 70% of the letters have it;
+3. signs: code and data are `zxx`;
+4. where no script has 70% of the letters, that alone: `mul`;
+5. the detector, if there is one, for prose in a script of many languages; it answers where it is certain.
+
+All else is `und`. Cost for an input of any length: 1 µs for a tag, 4 µs for a script of one language, 7 µs otherwise,
+and what `detector.py` says of itself.
 """
 
 from __future__ import annotations
@@ -12,18 +19,26 @@ from types import MappingProxyType
 
 from tokenwire_core.scripts import count_scripts
 
-UNDETERMINED = "und"
-DECLARED, SCRIPT, NONE = "declared", "script", "none"
-SOURCES = (DECLARED, SCRIPT, NONE)
-"""What decided: the caller's tag, the script, or nothing (the label is then `und`)."""
+from tokenwire_server import detector as detectors
+from tokenwire_server.detector import Detector
+from tokenwire_server.notation import Notation, notation
+
+UNDETERMINED, MULTIPLE, NO_LANGUAGE = "und", "mul", "zxx"
+DECLARED, SCRIPT, SIGNS, DETECTOR, NONE = "declared", "script", "signs", "detector", "none"
+SOURCES = (DECLARED, SCRIPT, SIGNS, DETECTOR, NONE)
+"""What decided: the caller's tag, the script or that there are several, the signs of code and data, the detector, or
+nothing (the label is then `und`)."""
 
 _SAMPLE_CODEPOINTS = 256
+_SAMPLE_BYTES = 4 * _SAMPLE_CODEPOINTS
 _SHARE = 0.7
 
 # Scripts that stand for one language in all but rare texts. Latin, Cyrillic, Arabic and Devanagari do not.
-_LANGUAGE_OF_SCRIPT = MappingProxyType(
+LANGUAGE_OF_SCRIPT = MappingProxyType(
     {
         "Hang": "ko",
+        "Jpan": "ja",
+        "Hani": "zh",
         "Thai": "th",
         "Grek": "el",
         "Hebr": "he",
@@ -45,7 +60,7 @@ _LANGUAGE_OF_SCRIPT = MappingProxyType(
     }
 )
 
-_DECISIVE = frozenset({*_LANGUAGE_OF_SCRIPT, "Hira", "Kana", "Hani", "Bopo"})
+_KANA, _HAN = ("Hira", "Kana"), ("Hani", "Bopo")
 
 # fmt: off
 LANGUAGES = frozenset(
@@ -54,11 +69,12 @@ LANGUAGES = frozenset(
         "et", "eu", "fa", "fi", "fil", "fr", "ga", "gl", "gu", "ha", "he", "hi", "hr", "hu", "hy", "id", "is",
         "it", "ja", "ka", "kk", "km", "kn", "ko", "ky", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "ms", "my",
         "nb", "ne", "nl", "or", "pa", "pl", "ps", "pt", "ro", "ru", "si", "sk", "sl", "so", "sq", "sr", "sv",
-        "sw", "ta", "te", "tg", "th", "tr", "uk", "ur", "uz", "vi", "yo", "zh", "zu", "und",
+        "sw", "ta", "te", "tg", "th", "tr", "uk", "ur", "uz", "vi", "yo", "zh", "zu", "mul", "und", "zxx",
     )
 )
 # fmt: on
 """Every value the label can take."""
+_NATURAL = LANGUAGES - {UNDETERMINED, MULTIPLE, NO_LANGUAGE}
 
 # Old or narrower subtags for a language of the list, from the IANA registry.
 _CANONICAL = MappingProxyType(
@@ -67,7 +83,7 @@ _CANONICAL = MappingProxyType(
 _PRIMARY = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8})*")
 
 
-def label(tag: str, utf8: bytes) -> tuple[str, str]:
+def label(tag: str, utf8: bytes, detector: Detector | None = None) -> tuple[str, str]:
     """The language of a text and what decided it: (one of `LANGUAGES`, one of `SOURCES`).
 
     `tag` is the declared BCP 47 tag or empty; ill-formed parts of `utf8` have no script.
@@ -75,8 +91,22 @@ def label(tag: str, utf8: bytes) -> tuple[str, str]:
     if tag:
         language = _from_tag(tag)
         return (language, DECLARED) if language is not None else (UNDETERMINED, NONE)
-    language = _from_scripts(count_scripts(utf8, _SAMPLE_CODEPOINTS))
-    return (language, SCRIPT) if language is not None else (UNDETERMINED, NONE)
+    counts = count_scripts(utf8, _SAMPLE_CODEPOINTS)
+    script = _main_script(counts)
+    language = LANGUAGE_OF_SCRIPT.get(script)
+    if language is not None:
+        return language, SCRIPT
+    text = utf8[:_SAMPLE_BYTES].decode("utf-8", "replace")[:_SAMPLE_CODEPOINTS]
+    kind = notation(text)
+    if kind is Notation.DATA:
+        return NO_LANGUAGE, SIGNS
+    if counts and not script:
+        return MULTIPLE, SCRIPT
+    if detector is not None and kind is Notation.PROSE and script in detectors.SCRIPTS:
+        language = detector.detect(text, script)
+        if language in _NATURAL:
+            return language, DETECTOR
+    return UNDETERMINED, NONE
 
 
 def _from_tag(tag: str) -> str | None:
@@ -88,18 +118,15 @@ def _from_tag(tag: str) -> str | None:
     return primary if primary in LANGUAGES and primary != UNDETERMINED else None
 
 
-def _from_scripts(counts: dict[str, int]) -> str | None:
-    """`counts` are letters by ISO 15924 code; neutral and inherited characters decide nothing."""
-    if _DECISIVE.isdisjoint(counts):
-        return None
-    counts = {script: n for script, n in counts.items() if script not in ("Zyyy", "Zinh", "Zzzz")}
-    total = sum(counts.values())
-    kana = counts.pop("Hira", 0) + counts.pop("Kana", 0)
-    han = counts.pop("Hani", 0) + counts.pop("Bopo", 0)
-    by_language = {"ja": kana + han} if kana else {"zh": han}
-    for script, n in counts.items():
-        language = _LANGUAGE_OF_SCRIPT.get(script)
-        if language is not None:
-            by_language[language] = by_language.get(language, 0) + n
-    best = max(by_language, key=lambda language: by_language[language])
-    return best if by_language[best] >= _SHARE * total else None
+def _main_script(counts: dict[str, int]) -> str:
+    """The script of at least 70% of the letters, by ISO 15924 code, or empty. `Jpan` is Han with kana or kana alone."""
+    if not counts:
+        return ""
+    least = _SHARE * sum(counts.values())
+    best = max(counts, key=lambda script: counts[script])
+    if counts[best] >= least and best not in (*_KANA, *_HAN):
+        return best
+    kana = sum(counts.get(script, 0) for script in _KANA)
+    if kana + sum(counts.get(script, 0) for script in _HAN) < least:
+        return ""
+    return "Jpan" if kana else "Hani"

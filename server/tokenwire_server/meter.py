@@ -32,6 +32,7 @@ class _Places(NamedTuple):
     """Where the numbers of a tokenizer's operation lie, before the offsets of language and tenant."""
 
     volumes: int
+    scripts: int
     gaps: int
     shares: int
     request_tokens: int
@@ -69,6 +70,7 @@ class Meter:
         volumes, (of_tokenizer, of_operation, self._of_language) = series.places("tokenwire_tokens_total")
         self._to_bytes = series.places("tokenwire_input_bytes_total")[0] - volumes
         self._to_characters = series.places("tokenwire_input_characters_total")[0] - volumes
+        scripts, (of_script_tokenizer, self._of_script) = series.places("tokenwire_script_tokens_total")
         gaps, (of_gap_tokenizer, self._of_gap_language) = series.places("tokenwire_unknown_tokens_total")
         self._to_byte_fallback = series.places("tokenwire_byte_fallback_tokens_total")[0] - gaps
         shares, (of_tenant, of_share_tokenizer, of_share_operation) = series.places(
@@ -80,6 +82,7 @@ class Meter:
         self._places = {
             (tokenizer, operation): _Places(
                 volumes + of_tokenizer[tokenizer] + of_operation[operation],
+                scripts + of_script_tokenizer[tokenizer],
                 gaps + of_gap_tokenizer[tokenizer],
                 shares + of_share_tokenizer[tokenizer] + of_share_operation[operation],
                 request_tokens[operation],
@@ -165,6 +168,9 @@ class Meter:
             numbers[place + self._to_byte_fallback] += n_byte_fallback
             numbers[self._decisions[decided_by]] += n_inputs
             n_all_tokens += n_tokens
+        for used in usage:
+            for script, n_tokens in used.scripts.items():
+                numbers[places.scripts + self._of_script[script]] += n_tokens
         numbers[places.shares + self._of_tenant.get(identity, self._of_other_tenant)] += n_all_tokens
         self._series.observe(places.request_tokens, self._token_bounds, n_all_tokens)
         for reason in faults:
@@ -178,14 +184,14 @@ class Meter:
 def _sums(usage: Sequence[InputUsage]) -> Iterator[tuple[str, str, int, Iterable[int]]]:
     """Language, what decided it, the number of inputs that have both, and the sum of each amount."""
     if len(usage) == 1:
-        language, decided_by, *amounts = usage[0]
+        language, decided_by, *amounts, _ = usage[0]
         yield language, decided_by, 1, amounts
         return
     groups: defaultdict[tuple[str, str], list[InputUsage]] = defaultdict(list)
     for used in usage:
         groups[used[:2]].append(used)
     for (language, decided_by), group in groups.items():
-        _, _, *columns = zip(*group, strict=True)
+        _, _, *columns, _ = zip(*group, strict=True)
         yield language, decided_by, len(group), map(sum, columns)
 
 

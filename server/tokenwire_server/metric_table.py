@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenwire_core.tally import SCRIPTS
+
 from tokenwire_server import language
 from tokenwire_server.config import NO_TENANT, OTHER_TENANT
 from tokenwire_server.errors import CODES
@@ -85,10 +87,26 @@ METRICS = (
         "tokenwire_input_characters_total", "counter", "code points", "Code points of that text.", _VOLUME
     ),
     Metric(
+        "tokenwire_script_tokens_total",
+        "counter",
+        "tokens",
+        "Tokens of encode, count and truncate by the script of their first letter: together they are as many as those "
+        "in tokenwire_tokens_total.",
+        (
+            TOKENIZER,
+            Label(
+                "script",
+                "ISO 15924: `Zyyy` for tokens without a letter, `Jpan` for Han beside kana; `special` for control "
+                "tokens and those of the template",
+                SCRIPTS,
+            ),
+        ),
+    ),
+    Metric(
         "tokenwire_unknown_tokens_total",
         "counter",
         "tokens",
-        "Tokens of encode, count and truncate that are the unknown token. A Count that its limit stops adds none.",
+        "Tokens of encode, count and truncate that are the unknown token.",
         (TOKENIZER, _LANGUAGE),
     ),
     Metric(

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
+from tokenwire_core.tally import Tally
 
 from tokenwire_server import (
     artifacts,
@@ -29,7 +30,7 @@ from tokenwire_server import (
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
 from tokenwire_server.catalogue import Catalogue
-from tokenwire_server.counting import Counts
+from tokenwire_server.detector import Detector
 from tokenwire_server.errors import Fault
 from tokenwire_server.limits import KIB, Limits
 from tokenwire_server.manifest import TokenizerConfig
@@ -50,9 +51,10 @@ ResultT = TypeVar("ResultT", pb.EncodeResult, pb.DecodeResult, pb.CountResult, p
 class TokenizerService:
     """The methods of `tokenwire.v1.TokenizerService` on one catalogue. Holds no state of its own."""
 
-    def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
+    def __init__(self, catalogue: Catalogue, limits: Limits, detector: Detector | None = None) -> None:
         self._catalogue = catalogue
         self._limits = limits
+        self._detector = detector
 
     def methods(self) -> dict[str, tuple[str, Method]]:
         """Each unary RPC by its name: the name of its operation in the metrics, and the method."""
@@ -117,7 +119,7 @@ class TokenizerService:
                         message.control_tokens.add(
                             token=token, id=token_id, byte_start=start, byte_end=end, sequence_id=index
                         )
-            return _usage_of(text, counting.count_gaps(encoder, encoding.ids_u32)), size
+            return self._usage_of(text, encoding.tally()), size
 
         response = pb.EncodeResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -150,7 +152,7 @@ class TokenizerService:
                 utf8 = text.encode()
                 self._check_response(len(utf8))
                 result.text = text
-            label, decided_by = language.label(item.language, utf8)
+            label, decided_by = language.label(item.language, utf8, self._detector)
             return InputUsage(label, decided_by, len(ids), len(utf8), len(text)), len(utf8)
 
         response = pb.DecodeResponse(digest=encoder.digest)
@@ -172,17 +174,17 @@ class TokenizerService:
 
         def answer(item: pb.Input, result: pb.CountResult) -> tuple[InputUsage, int]:
             text = requests.text(item, max_bytes)
-            counts = counting.count(encoder, text, options, walk_to)
-            n_tokens = counts.n_tokens
+            tally = counting.tally(encoder, text, options, walk_to)
+            n_tokens = tally.n_tokens
             message = result.count
             message.SetInParent()
             message.n_tokens = n_tokens
-            used = _usage_of(text, counts)
+            used = self._usage_of(text, tally)
             message.n_bytes = used.n_bytes
             message.n_codepoints = used.n_characters
             message.limit_exceeded = limit is not None and n_tokens > limit
             if not message.limit_exceeded:
-                message.n_unknown, message.n_byte_fallback = counts.n_unknown, counts.n_byte_fallback
+                message.n_unknown, message.n_byte_fallback = tally.n_unknown, tally.n_byte_fallback
             if asks_fit:
                 message.fits = n_tokens <= room
             if request.check_nfc:
@@ -230,8 +232,7 @@ class TokenizerService:
                 size += len(kept.ids)
                 self._check_response(size)
                 _extend(message.ids, kept.ids)
-            counts = counting.count_gaps_of(encoder, text, options, kept.n_tokens_before)
-            return _usage_of(text, counts), size
+            return self._usage_of(text, counting.tally(encoder, text, options)), size
 
         response = pb.TruncateResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -328,19 +329,25 @@ class TokenizerService:
                 response_bytes += size
                 self._check_response(response_bytes)
 
+    def _usage_of(self, text: Text, tally: Tally) -> InputUsage:
+        """What a text took that the core accepted."""
+        label, decided_by = language.label(text.language, text.utf8, self._detector)
+        n_bytes, n_characters = text.n_bytes(), text.n_characters()
+        return InputUsage(
+            label,
+            decided_by,
+            tally.n_tokens,
+            n_bytes,
+            n_characters,
+            tally.n_unknown,
+            tally.n_byte_fallback,
+            tally.scripts,
+        )
+
     def _check_response(self, at_least_bytes: int) -> None:
         """Stop early where the response is bound to be over the limit; the guard checks its exact size."""
         if at_least_bytes > self._limits.message_bytes:
             raise errors.message_too_large("response", at_least_bytes, self._limits.message_bytes)
-
-
-def _usage_of(text: Text, counts: Counts) -> InputUsage:
-    """What a text took that the core accepted."""
-    label, decided_by = language.label(text.language, text.utf8)
-    n_bytes, n_characters = text.n_bytes(), text.n_characters()
-    return InputUsage(
-        label, decided_by, counts.n_tokens, n_bytes, n_characters, counts.n_unknown, counts.n_byte_fallback
-    )
 
 
 def _fail(result: ResultT, fault: Fault, call: Call) -> None:

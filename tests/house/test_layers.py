@@ -86,7 +86,7 @@ LAYERS = {
     "tokenwire_server": (
         {""},
         {"errors"},
-        {"folders", "golden", "limits", "logs", "models", "sources", "toml_text"},
+        {"detector", "folders", "golden", "limits", "logs", "models", "notation", "sources", "toml_text"},
         {"manifest"},
         {"lockfile"},
         {"embedded"},

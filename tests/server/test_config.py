@@ -114,6 +114,8 @@ def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
         ('listen = "tokenwire.example:50051"', "plain text beyond"),
         ('http = "[::]:9464"', "plain text beyond"),
         ('allow_plaintext = "maybe"', "true or false"),
+        ("language_detector = false", "one of auto, on, off"),
+        ('language_detector = "eldc"', "one of auto, on, off"),
         ('embedded = ["o200k"]', "did you mean 'o200k_base'"),
         ("embedded = []", "no tokenizer to serve"),
         ("embedded = 5", "list of names"),

@@ -1,0 +1,1 @@
+"""`python -m tests.languages`: the tables of docs/languages.md, on corpora and on message catalogues."""
