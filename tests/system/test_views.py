@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Mapping
-from typing import Any
 
 from tests.service import ROOT, running_service
+from tests.system.dashboard import QUERIES, offered, substituted
 from tests.system.mixed_load import MESSAGES, TOKENIZERS, mixed_load
 from tests.system.prometheus_process import JOB, Prometheus, once_there, prometheus
 
 RULES = sorted((ROOT / "deploy" / "prometheus").glob("*.rules.yaml"))
-DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "tokenwire.json").read_text())
-
 AWAITED = (
     "tokenwire_script_tokens_total",
     "tokenwire_unknown_tokens_total",
@@ -30,42 +26,6 @@ def is_awaited(expression: str) -> bool:
     return any(metric.removesuffix("_total") in expression for metric in AWAITED)
 
 
-def offered(server: Prometheus) -> dict[str, list[str]]:
-    """The values that Grafana would offer for each variable of the dashboard, all of those before it chosen."""
-    values: dict[str, list[str]] = {}
-    for variable in DASHBOARD["templating"]["list"]:
-        if variable["type"] == "query":
-            values[variable["name"]] = offered_for(server, variable, values)
-    return values
-
-
-def offered_for(
-    server: Prometheus, variable: Mapping[str, Any], values: Mapping[str, list[str]]
-) -> list[str]:
-    """The values of one variable, by the two kinds of query that the dashboard has for them."""
-    query = substituted(variable["query"], values)
-    if match := re.fullmatch(r"label_values\((.+), (\w+)\)", query):
-        return [str(value) for value in server.ask(f"label/{match[2]}/values", **{"match[]": match[1]})]
-    match = re.fullmatch(r"query_result\((.+)\)", query)
-    assert match, query
-    shown = [
-        ",".join(f'{name}="{value}"' for name, value in series["metric"].items())
-        for series in server.query(match[1])
-    ]
-    pattern = re.compile(variable["regex"].strip("/"))
-    return sorted(found[1] for found in map(pattern.search, shown) if found)
-
-
-def substituted(expression: str, values: Mapping[str, list[str]]) -> str:
-    """An expression as Grafana sends it: its own variables replaced, and those of the dashboard by all their values."""
-    for name, chosen in values.items():
-        any_of_them = "|".join(re.escape(value).replace("\\", "\\\\") for value in chosen)
-        expression = expression.replace(f"${name}", any_of_them)
-    expression = expression.replace("$__rate_interval", "1m").replace("$__range", "1h")
-    assert "$" not in expression, expression
-    return expression
-
-
 def has_data(server: Prometheus, expression: str) -> bool:
     """Whether an expression gives series, all of them numbers."""
     values = [float(series["value"][1]) for series in server.query(expression)]
@@ -78,11 +38,6 @@ def without_data(server: Prometheus, expressions: Mapping[str, str]) -> list[str
 
 def test_every_panel_and_rule_has_data() -> None:
     """Under a small load in many languages each query of the dashboard and each recording rule gives numbers."""
-    panels = {
-        f"{panel['title']} {query['refId']}": query["expr"]
-        for panel in DASHBOARD["panels"]
-        for query in panel.get("targets", ())
-    }
     with (
         running_service() as service,
         mixed_load(service.address),
@@ -97,7 +52,7 @@ def test_every_panel_and_rule_has_data() -> None:
         assert values["tokenizer"] == sorted(TOKENIZERS)
         assert set(MESSAGES) <= set(values["language"])
 
-        shown = {name: substituted(query, values) for name, query in panels.items() if not is_awaited(query)}
+        shown = {name: substituted(query, values) for name, query in QUERIES.items() if not is_awaited(query)}
         once_there(lambda: not without_data(server, shown))
         assert without_data(server, shown) == []
 
