@@ -22,6 +22,7 @@ from deploy.grafana.queries import (
     CHARACTERS,
     DIGESTS,
     DURATION,
+    MADE_FROM_TEXT,
     NOT_READY,
     PER_BYTE,
     PER_CHARACTER,
@@ -102,7 +103,7 @@ DASHBOARD: Sequence[tuple[str, Sequence[Panel]]] = (
             ),
             lines(
                 "Tokens by tenant",
-                "Tokens computed in a second, by the tenants of the allow-list; the rest are `other`.",
+                "Tokens computed in a second, by who asked: tenants of the configuration, `other`, or `none`.",
                 [(rate("tokenwire_tenant_tokens_total", TOKENIZERS, "tenant") + " > 0", "{{tenant}}")],
                 "short",
                 stacked=True,
@@ -170,12 +171,12 @@ DASHBOARD: Sequence[tuple[str, Sequence[Panel]]] = (
         (
             lines(
                 "Unknown tokens",
-                "Share of all tokens that are the unknown token: what they stood for is lost to the model.",
+                "Share of the tokens made from text that are the unknown token: what stood there is lost to the model.",
                 [
                     (
                         ratio(
                             rate("tokenwire_unknown_tokens_total", TEXTS, BY_LANGUAGE),
-                            rate(TOKENS, TEXTS, BY_LANGUAGE),
+                            rate(TOKENS, MADE_FROM_TEXT, BY_LANGUAGE),
                         ),
                         "{{language}}, {{tokenizer}}",
                     )
@@ -184,13 +185,13 @@ DASHBOARD: Sequence[tuple[str, Sequence[Panel]]] = (
             ),
             lines(
                 "Byte-fallback tokens",
-                "Share of all tokens that are one byte of a character which the vocabulary lacks: nothing is lost, "
-                "at up to four tokens a character.",
+                "Share of the tokens made from text that are one byte of a character the vocabulary lacks: nothing "
+                "is lost, at up to four tokens a character.",
                 [
                     (
                         ratio(
                             rate("tokenwire_byte_fallback_tokens_total", TEXTS, BY_LANGUAGE),
-                            rate(TOKENS, TEXTS, BY_LANGUAGE),
+                            rate(TOKENS, MADE_FROM_TEXT, BY_LANGUAGE),
                         ),
                         "{{language}}, {{tokenizer}}",
                     )
@@ -268,8 +269,8 @@ DASHBOARD: Sequence[tuple[str, Sequence[Panel]]] = (
             ),
             lines(
                 "Requests shed",
-                "In a second, by instance: turned away because the instance had no room.",
-                [(rate("tokenwire_shed_total", TARGETS, "instance"), "{{instance}}")],
+                "In a second: turned away because an instance had no room, by the limit they met.",
+                [(rate("tokenwire_shed_total", TARGETS, "instance, cause"), "{{cause}}, {{instance}}")],
                 "reqps",
                 width=8,
             ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 TARGETS = 'job=~"$job", instance=~"$instance"'
 TOKENIZERS = TARGETS + ', tokenizer=~"$tokenizer"'
 TEXTS = TOKENIZERS + ', language=~"$language"'
+MADE_FROM_TEXT = TEXTS + ', operation!="decode"'
 ENGLISH = TOKENIZERS + ', language="en"'
 TURNED_AWAY = TARGETS + ', reason=~"OVERLOADED|SHUTTING_DOWN"'
 # An artifact is a stream, which lasts as long as its reader takes.
