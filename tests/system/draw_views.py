@@ -39,10 +39,13 @@ RUN_S = 160.0
 ARCHIVE_S, WRONG_NAME_S = (45.0, 85.0), (105.0, 135.0)
 """When the two events begin and end, in seconds of the run."""
 N_NAMED = 8
+QUANTILES = MappingProxyType({"P50": "Duration A", "P95": "Duration B", "P99": "Duration C"})
+"""The queries of one panel."""
 
 INK, QUIET, GRID = "#222222", "#767676", "#e6e6e6"
 ACCENT, BASE = "#c2541b", "#1f5c99"
-SHADES = ("#dddddd", "#d3e2f0", "#b5d0e8", "#94bbdd", "#72a4cf", "#5089bd", "#3470a8", "#1f578c", "#c2541b")
+QUANTILE_COLOURS = ("#88b0d6", BASE, ACCENT)
+SHADES = ("#dddddd", "#d3e2f0", "#b5d0e8", "#94bbdd", "#72a4cf", "#5089bd", "#3470a8", "#1f578c", ACCENT)
 STYLE: dict[Any, object] = {
     "font.size": 9,
     "text.color": INK,
@@ -120,9 +123,7 @@ def measure() -> Run:
         for caller in callers:
             caller.join()
         costs = server.query(filled(server, "Tokens per character, relative to English A"))
-        quantiles = {
-            name: over_time(server, f"Duration {letter}", "", start_s) for name, letter in PERCENTILES
-        }
+        quantiles = {name: over_time(server, query, "", start_s) for name, query in QUANTILES.items()}
         return Run(
             over_time(server, "Tokens by language A", "language", start_s),
             {name: points for name, found in quantiles.items() for points in found.values()},
@@ -132,9 +133,6 @@ def measure() -> Run:
                 for entry in costs
             },
         )
-
-
-PERCENTILES = (("P50", "A"), ("P95", "B"), ("P99", "C"))
 
 
 def filled(server: Prometheus, name: str) -> str:
@@ -227,10 +225,10 @@ def draw_costs(axes: Axes, costs: dict[tuple[str, str], float]) -> None:
     )
     for place, language in enumerate(languages):
         new, old = (costs[language, tokenizer] for tokenizer in TOKENIZERS)
-        axes.plot([new, old], [place, place], color="#c8c8c8", linewidth=2, zorder=1)
-        axes.plot(old, place, "o", color=ACCENT, markersize=6.5, zorder=2)
-        axes.plot(new, place, "o", color=BASE, markersize=6.5, zorder=3)
-    axes.axvline(1, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+        axes.plot([new, old], [place, place], color="#c8c8c8", linewidth=2, zorder=2)
+        axes.plot(old, place, "o", color=ACCENT, markersize=6.5, zorder=3)
+        axes.plot(new, place, "o", color=BASE, markersize=6.5, zorder=4)
+    axes.axvline(1, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     axes.set_yticks(range(len(languages)), [LANGUAGES[language] for language in languages], fontsize=9)
     axes.set_ylim(-0.7, len(languages) - 0.2)
     axes.set_xlim(left=0)
@@ -242,14 +240,18 @@ def draw_costs(axes: Axes, costs: dict[tuple[str, str], float]) -> None:
 
 
 def draw_durations(axes: Axes, durations: Series) -> None:
-    """Quantiles of the duration of requests."""
+    """Quantiles of the duration of requests, named at their right ends."""
     titled(axes, "Duration of requests", "milliseconds from the arrival of a request to its answer")
-    for (name, points), colour in zip(durations.items(), ("#88b0d6", BASE, ACCENT), strict=True):
+    for points, colour in zip(durations.values(), QUANTILE_COLOURS, strict=True):
         axes.plot(
             [at_s for at_s, _ in points], [value * 1e3 for _, value in points], color=colour, linewidth=1.8
         )
-        axes.text(RUN_S * 1.015, points[-1][1] * 1e3, name, color=colour, fontsize=9.5, va="center")
     timed(axes)
+    least = axes.get_ylim()[1] * 0.055
+    last = -least
+    for (name, points), colour in zip(durations.items(), QUANTILE_COLOURS, strict=True):
+        last = max(points[-1][1] * 1e3, last + least)
+        axes.text(RUN_S * 1.015, last, name, color=colour, fontsize=9.5, va="center")
 
 
 def draw_errors(axes: Axes, errors: Series) -> None:
