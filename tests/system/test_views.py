@@ -43,7 +43,9 @@ def test_every_panel_and_rule_has_data() -> None:
         mixed_load(service.address),
         prometheus(service.http_address, RULES) as server,
     ):
-        names = once_there(lambda: server.ask("label/__name__/values", **{"match[]": f'{{job="{JOB}"}}'}))
+        once_there(lambda: server.query("tokenwire_build_info"))
+        names = server.ask("label/__name__/values", **{"match[]": f'{{job="{JOB}"}}'})
+        assert "tokenwire_build_info" in names
         assert set(names).isdisjoint(AWAITED), "take these from AWAITED"
         once_there(lambda: set(MESSAGES) <= set(offered(server)["language"]))
         values = offered(server)
