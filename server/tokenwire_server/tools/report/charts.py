@@ -23,6 +23,15 @@ _DASHES = ("none", "7 3", "2 3", "10 3 2 3", "4 2", "12 4", "1 2", "8 2 1 2 1 2"
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """A row of bars: the value of each series, and how it is written."""
+
+    label: str
+    values: Sequence[float]
+    words: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Curve:
     """One series of `curves`: how many texts have each length, lengths to mark by name, and a limit or None."""
 
@@ -32,70 +41,67 @@ class Curve:
     limit: int | None
 
 
-def bars(
-    title: str,
-    rows: Sequence[tuple[str, Sequence[float]]],
-    series: Sequence[str],
-    show: Callable[[float], str],
-) -> Markup:
-    """Rows of horizontal bars from zero, one bar for each of the `series`."""
-    most = max((value for _, values in rows for value in values), default=0) or 1
+def bars(title: str, rows: Sequence[Row], series: Sequence[str], unit: str = "") -> Markup:
+    """Rows of horizontal bars from zero, one bar for each of the `series`; `unit` follows the axis' numbers."""
+    most = max((value for row in rows for value in row.values), default=0) or 1
     step = _nice_step(most)
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     row_height = len(series) * (_BAR + _BETWEEN_BARS) + _BETWEEN_ROWS
     height = _TOP + len(rows) * row_height + _BOTTOM
     shapes: list[Markup] = []
     for number in range(int(most / step) + 1):
-        x = _LEFT + number * step * scale
-        shapes += _vertical(x, height, show(number * step))
-    for index, (label, values) in enumerate(rows):
-        y = _TOP + index * row_height + _BETWEEN_ROWS / 2
-        middle = y + (row_height - _BETWEEN_ROWS) / 2 + 4
-        shapes.append(element("text", label, class_="label", x=_LEFT - 8, y=middle, text_anchor="end"))
-        for number, value in enumerate(values):
-            top = y + number * (_BAR + _BETWEEN_BARS)
-            tip = element("title", f"{label}, {series[number]}: {show(value)}")
-            bar = {"x": _LEFT, "y": top, "width": max(value * scale, 1.0), "height": _BAR, "rx": 1.5}
-            shapes.append(element("rect", tip, class_=f"fill s{number}", **bar))
-            end = _LEFT + value * scale + 5
-            shapes.append(element("text", show(value), class_="value", x=end, y=top + _BAR - 2))
+        shapes += _vertical(_LEFT + number * step * scale, height, f"{number * step:g}{unit}")
+    for index, row in enumerate(rows):
+        top = _TOP + index * row_height + _BETWEEN_ROWS / 2
+        middle = top + (row_height - _BETWEEN_ROWS) / 2 + 4
+        shapes.append(element("text", row.label, class_="label", x=_LEFT - 8, y=middle, text_anchor="end"))
+        for number, (value, words) in enumerate(zip(row.values, row.words, strict=True)):
+            y, width = top + number * (_BAR + _BETWEEN_BARS), value * scale
+            tip = element("title", f"{row.label}, {series[number]}: {words}")
+            colour = f"fill s{number}"
+            shapes += [
+                element("rect", tip, class_=colour, x=_LEFT, y=y, width=max(width, 1.0), height=_BAR, rx=1.5),
+                element("text", words, class_="value", x=_LEFT + width + 5, y=y + _BAR - 2),
+            ]
     legend = [
-        (name, element("rect", class_=f"fill s{n}", width=14, height=10, y=1))
-        for n, name in enumerate(series)
+        (name, element("rect", class_=f"fill s{number}", width=14, height=10, y=1))
+        for number, name in enumerate(series)
     ]
     return Markup(_legend(legend) + _svg(title, height, shapes))
 
 
 def curves(title: str, series: Sequence[Curve]) -> Markup:
     """The share of texts that have at most so many tokens, on a logarithmic axis, exact at every pixel."""
-    ends = [length for each in series for length in (*each.lengths, each.limit or 1)]
+    ends = [length for each in series for length in each.lengths]
+    ends += [each.limit for each in series if each.limit is not None]
     low = math.floor(math.log10(max(min(ends, default=1), 1)))
-    high = max(math.ceil(math.log10(max(ends, default=1) or 1)), low + 1)
-    width, height = _WIDTH - _LEFT - _RIGHT, _CURVES_HEIGHT - _TOP - _BOTTOM
+    high = max(math.ceil(math.log10(max(max(ends, default=1), 1))), low + 1)
+    width, bottom = _WIDTH - _LEFT - _RIGHT, _CURVES_HEIGHT - _BOTTOM
 
     def x(length: int) -> float:
         return _LEFT + (math.log10(max(length, 1)) - low) / (high - low) * width
 
     def y(share: float) -> float:
-        return _TOP + (1 - share) * height
+        return _TOP + (1 - share) * (bottom - _TOP)
 
     shapes: list[Markup] = []
     for power in range(low, high + 1):
         shapes += _vertical(x(10**power), _CURVES_HEIGHT, _short(10**power))
     for quarter in range(5):
         level = y(quarter / 4)
-        tick = {"x": _LEFT - 8, "y": level + 4, "class_": "tick", "text_anchor": "end"}
-        shapes.append(element("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=level, y2=level))
-        shapes.append(element("text", f"{quarter * 25}%", **tick))
-    shapes += _limits(series, x, _TOP + height)
+        shapes += [
+            element("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=level, y2=level),
+            element("text", f"{quarter * 25}%", x=_LEFT - 8, y=level + 4, text_anchor="end"),
+        ]
+    shapes += _limits(series, x, bottom)
     for number, curve in enumerate(series):
         shares = _shares(curve.lengths)
-        path = "".join(_steps([(x(length), y(share)) for length, share in shares.items()], y(0)))
+        path = "".join(_steps([(x(length), y(share)) for length, share in shares.items()], bottom))
         shapes.append(element("path", class_=f"stroke s{number}", d=path, stroke_dasharray=_DASHES[number]))
         for name, length in curve.marks.items():
             tip = element("title", f"{curve.name}, {name}: {length:,} tokens")
-            at = {"cx": x(length), "cy": y(shares.get(length, 0.0)), "r": 4}
-            shapes.append(element("circle", tip, class_=f"fill s{number}", **at))
+            at_y = y(shares.get(length, 0.0))
+            shapes.append(element("circle", tip, class_=f"fill s{number}", cx=x(length), cy=at_y, r=4))
     legend = [
         (each.name, element("line", class_=f"stroke s{n}", x2=26, y1=6, y2=6, stroke_dasharray=_DASHES[n]))
         for n, each in enumerate(series)
@@ -113,7 +119,7 @@ def _shares(lengths: Mapping[int, int]) -> dict[int, float]:
 
 def _steps(points: Sequence[tuple[float, float]], bottom: float) -> Iterator[str]:
     """The path of a staircase up from the bottom; a step of less than half a pixel waits for the next."""
-    before = (-1.0, bottom)
+    before = (0.0, bottom)
     for number, (x, y) in enumerate(points):
         if number == 0:
             yield f"M{x:.1f} {bottom:.1f}V{y:.1f}"
@@ -132,38 +138,26 @@ def _limits(series: Sequence[Curve], x: Callable[[int], float], bottom: float) -
             limits.setdefault(curve.limit, number)
     for index, (limit, number) in enumerate(sorted(limits.items())):
         colour = f"s{number}" if len(limits) > 1 else "ink"
-        place = {"x": x(limit) - 5, "y": bottom - 6 - 14 * index, "class_": "label", "text_anchor": "end"}
+        words, y = f"limit {limit:,}", bottom - 6 - 14 * index
         yield element("line", class_=f"limit {colour}", x1=x(limit), x2=x(limit), y1=_TOP, y2=bottom)
-        yield element("text", f"limit {limit:,}", **place)
+        yield element("text", words, class_="label", x=x(limit) - 5, y=y, text_anchor="end")
 
 
-def _vertical(x: float, height: float, label: str) -> list[Markup]:
+def _vertical(x: float, height: float, words: str) -> list[Markup]:
     """A line of the grid, and its number below."""
     return [
         element("line", class_="grid", x1=x, x2=x, y1=_TOP, y2=height - _BOTTOM),
-        element("text", label, class_="tick", x=x, y=height - 8, text_anchor="middle"),
+        element("text", words, x=x, y=height - 8, text_anchor="middle"),
     ]
 
 
 def _svg(title: str, height: float, shapes: Sequence[Markup]) -> Markup:
-    return element(
-        "svg",
-        element("title", title),
-        shapes,
-        viewBox=f"0 0 {_WIDTH} {height:g}",
-        role="img",
-        aria_label=title,
-    )
+    return element("svg", shapes, viewBox=f"0 0 {_WIDTH} {height:g}", role="img", aria_label=title)
 
 
 def _legend(entries: Sequence[tuple[str, Markup]]) -> Markup:
     items = (
-        element(
-            "li",
-            element("svg", mark, viewBox="0 0 26 12", width=26, height=12, aria_hidden="true"),
-            " ",
-            name,
-        )
+        element("li", element("svg", mark, viewBox="0 0 26 12", aria_hidden="true"), " ", name)
         for name, mark in entries
     )
     return element("ul", items, class_="legend")

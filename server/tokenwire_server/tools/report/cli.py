@@ -25,8 +25,9 @@ from tokenwire_server.tools.report import as_json, page, terminal, texts
 from tokenwire_server.tools.report.measuring import measure
 from tokenwire_server.tools.report.numbers import Report, TokenizerNumbers
 
-_EPILOG = """each FILE is a text file, also .xz or .gz, or a folder, of which all files but hidden ones are taken; - or none is
-stdin. A file is one text, as documents are for retrieval; --lines and --jsonl are for prompts and logs of a gateway.
+_EPILOG = """\
+each FILE is a text file, also .xz or .gz, or a folder, of which all files but hidden ones are taken; - or none is
+stdin. A file is one text, as documents are; --lines and --jsonl are for prompts and logs, as those of a gateway.
 
 exit codes: 0 all measured, 1 something was left out (named with its reason) or there was no text, 2 wrong usage"""
 

@@ -7,14 +7,14 @@ from importlib import resources
 
 from tokenwire_server.cli_render import one_line, well_formed
 from tokenwire_server.tools.report import tables
-from tokenwire_server.tools.report.charts import Curve, bars, curves
+from tokenwire_server.tools.report.charts import Curve, Row, bars, curves
 from tokenwire_server.tools.report.markup import Markup, element
 from tokenwire_server.tools.report.numbers import Report, ratio
-from tokenwire_server.tools.report.tables import Table
+from tokenwire_server.tools.report.tables import Table, figure, names, percent
 
 _TITLE = "What these texts cost in tokens"
 _SHOWN_ROWS = 24
-"""Of languages and scripts in a chart; the table beside it has all."""
+"""Of languages and scripts in a chart; the table below it has all."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -29,7 +29,7 @@ def html(report: Report) -> str:
         element("style", Markup(resources.files(__package__).joinpath("page.css").read_text("utf-8"))),
     )
     sections = [
-        _summary(report),
+        _section("All texts", "", _table(tables.summary(report))),
         _languages(report),
         _lengths(report),
         _scripts(report),
@@ -50,19 +50,14 @@ def _header(report: Report) -> Markup:
         "texts": f"{texts.n_texts:,}",
         "characters": f"{texts.n_characters:,}",
         "bytes": f"{texts.n_bytes:,}",
-        "not NFC": tables.percent(report.n_not_nfc, texts.n_texts),
+        "texts not NFC": percent(report.n_not_nfc, texts.n_texts),
         "left out": f"{report.n_left_out:,}",
     }
+    what = f"; a text is {tables.UNITS[report.unit]}."
     return element(
         "header",
         element("h1", _TITLE),
-        element(
-            "p",
-            "Of ",
-            element("bdi", _inputs(report)),
-            f"; a text is {tables.UNITS[report.unit]}.",
-            class_="soft",
-        ),
+        element("p", "Of ", element("bdi", _inputs(report)), what, class_="soft"),
         element(
             "dl",
             (element("div", element("dt", name), element("dd", value)) for name, value in facts.items()),
@@ -71,70 +66,50 @@ def _header(report: Report) -> Markup:
     )
 
 
-def _summary(report: Report) -> Markup:
-    return _section("All texts", "", _table(tables.summary(report)))
-
-
 def _languages(report: Report) -> Markup:
-    costs = [
-        (
-            label,
-            [
-                ratio(each.by_language[label].n_tokens, report.by_language[label].n_characters) or 0.0
-                for each in report.tokenizers
-            ],
-        )
-        for label in report.languages()[:_SHOWN_ROWS]
-    ]
-    costs.sort(key=lambda row: -max(row[1]))
-    title = "Tokens per character by language"
-    chart = bars(title, costs, _names(report), lambda value: f"{value:.3g}")
+    rows = []
+    for label in report.languages()[:_SHOWN_ROWS]:
+        n_characters = report.by_language[label].n_characters
+        costs = [ratio(each.by_language[label].n_tokens, n_characters) or 0.0 for each in report.tokenizers]
+        rows.append(Row(label, costs, list(map(figure, costs))))
+    rows.sort(key=lambda row: -max(row.values))
     return _section(
         "Languages",
-        "Tokens per character, dearest first: what the same number of characters costs in each language.",
-        element("figure", chart),
-        _table(tables.cost_by_language(report)),
-        _table(tables.tokens_by_language(report)),
+        "Tokens per character, dearest first: what equally many characters cost in each language.",
+        element("figure", bars("Tokens per character by language", rows, names(report))),
+        map(_table, tables.by_language(report)),
     )
 
 
 def _lengths(report: Report) -> Markup:
     series = []
     for each in report.tokenizers:
-        found = each.percentiles()
-        marks = {name.upper(): found[name] for name in ("p50", "p95", "p99")}
+        marks = {name: length for name, length in each.percentiles().items() if name != "max"}
         series.append(Curve(each.name, each.lengths, marks, each.limit_tokens))
     return _section(
         "Lengths",
         "Share of texts with at most so many tokens; dots are P50, P95, P99. What is right of a limit does not fit.",
-        element("figure", curves("Share of texts by length in tokens", series)),
+        element("figure", curves("Share of texts with at most so many tokens", series)),
     )
 
 
 def _scripts(report: Report) -> Markup:
-    rows = [
-        (
-            script,
-            [100 * (ratio(each.by_script[script], each.total.n_tokens) or 0.0) for each in report.tokenizers],
-        )
-        for script in report.scripts()[:_SHOWN_ROWS]
-    ]
+    rows = []
+    for script in report.scripts()[:_SHOWN_ROWS]:
+        counts = [(each.by_script[script], each.total.n_tokens) for each in report.tokenizers]
+        shares = [100 * (ratio(n, n_all) or 0.0) for n, n_all in counts]
+        rows.append(Row(script, shares, [percent(n, n_all) for n, n_all in counts]))
     return _section(
         "Scripts",
-        "Share of tokens by the script (ISO 15924) of what they stand for; Zyyy are blanks, digits, punctuation.",
-        element(
-            "figure", bars("Share of tokens by script", rows, _names(report), lambda value: f"{value:.3g}%")
-        ),
+        "Share of tokens by the script (ISO 15924) of what they stand for; Zyyy is blanks, digits and punctuation.",
+        element("figure", bars("Share of tokens by script", rows, names(report), "%")),
         _table(tables.by_script(report)),
     )
 
 
 def _left_out(report: Report) -> Markup:
-    return _section(
-        "Left out",
-        f"{report.n_left_out:,} texts, files or folders are no part of any number above.",
-        _table(tables.left_out(report)),
-    )
+    lead = f"{report.n_left_out:,} texts, files or folders are no part of any other number here."
+    return _section("Left out", lead, _table(tables.left_out(report)))
 
 
 def _about(report: Report) -> Markup:
@@ -144,22 +119,13 @@ def _about(report: Report) -> Markup:
         [[each.name, each.digest] for each in report.tokenizers],
         n_words=2,
     )
-    return _section(
-        "About these numbers",
-        "",
-        (element("p", note, class_="soft") for note in tables.notes(report)),
-        _table(digests),
-    )
+    notes = (element("p", note, class_="soft") for note in tables.notes(report))
+    return _section("About these numbers", "", notes, _table(digests))
 
 
 def _section(title: str, lead: str, *content: Markup | Iterable[Markup]) -> Markup:
-    return element(
-        "section", element("h2", title), *([element("p", lead, class_="soft")] if lead else []), *content
-    )
-
-
-def _names(report: Report) -> list[str]:
-    return [each.name for each in report.tokenizers]
+    leads = [element("p", lead, class_="soft")] if lead else []
+    return element("section", element("h2", title), leads, *content)
 
 
 def _table(table: Table) -> Markup:

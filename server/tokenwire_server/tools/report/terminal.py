@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokenwire_server.tools.report.numbers import Report
-from tokenwire_server.tools.report.tables import Table, headline, left_out, notes, tables
+from tokenwire_server.tools.report.tables import (
+    Table,
+    by_language,
+    by_script,
+    headline,
+    left_out,
+    notes,
+    summary,
+)
 
 _SHOWN_GAPS = 20
 
@@ -13,7 +21,7 @@ _SHOWN_GAPS = 20
 def lines(report: Report) -> Iterator[str]:
     """The report, line by line; no character of a name acts on the terminal."""
     yield headline(report)
-    for table in tables(report):
+    for table in (summary(report), *by_language(report), by_script(report)):
         yield ""
         yield from _lines(table)
     if report.gaps:
