@@ -1,6 +1,6 @@
 """`tokenwire report [FILE...]`: texts and tokenizers to a table, a JSON object and a page.
 
-Exit codes: 0 all measured, 1 something left out or no text at all, 2 wrong usage.
+Exit codes: 0 all measured but what is no UTF-8, 1 something else left out or no text at all, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tokenwire_server.config import Config
 from tokenwire_server.tools.cli_progress import with_progress
 from tokenwire_server.tools.corpus import STDIN
 from tokenwire_server.tools.report import as_json, page, terminal, texts
+from tokenwire_server.tools.report.charts import MAX_SERIES
 from tokenwire_server.tools.report.measuring import measure
 from tokenwire_server.tools.report.numbers import Report, TokenizerNumbers
 
@@ -29,7 +30,11 @@ _EPILOG = """\
 each FILE is a text file, also .xz or .gz, or a folder, of which all files but hidden ones are taken; - or none is
 stdin. A file is one text, as documents are; --lines and --jsonl are for prompts and logs, as those of a gateway.
 
-exit codes: 0 all measured, 1 something was left out (named with its reason) or there was no text, 2 wrong usage"""
+exit codes: 0 all is measured but what is not UTF-8, as pictures; 1 something else is left out, or there is no text;
+2 wrong usage. Whatever is left out is counted and named with its reason."""
+
+_NO_TROUBLE = frozenset({"INVALID_UTF8"})
+"""What keeps a text out of the report without being anybody's failure."""
 
 
 def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -90,6 +95,9 @@ def _run(options: argparse.Namespace) -> int:
     except RefusalError as refusal:
         _complain(refusal.message)
         return 2 if refusal.is_usage else 1
+    if options.html is not None and len(encoders) > MAX_SERIES:
+        _complain(f"--html shows at most {MAX_SERIES} tokenizers, not {len(encoders)}; choose some with -t")
+        return 2
     report = Report(
         inputs=tuple(options.files or [STDIN]),
         unit="field" if options.jsonl is not None else "line" if options.lines else "file",
@@ -117,7 +125,8 @@ def _run(options: argparse.Namespace) -> int:
             print(line)
     if not report.texts.n_texts:
         _complain("no text was measured")
-    return 1 if report.gaps or not report.texts.n_texts else 0
+    is_trouble = any(gap.reason not in _NO_TROUBLE for gap in report.gaps.values())
+    return 1 if is_trouble or not report.texts.n_texts else 0
 
 
 def _encoders(names: list[str] | None, loaded: Config) -> dict[str, Encoder]:

@@ -29,7 +29,7 @@ def html(report: Report) -> str:
         element("style", Markup(resources.files(__package__).joinpath("page.css").read_text("utf-8"))),
     )
     sections = [
-        _section("All texts", "", _table(tables.summary(report))),
+        _section("Summary", "", _table(tables.summary(report))),
         _languages(report),
         _lengths(report),
         _scripts(report),
