@@ -19,6 +19,7 @@ ALLOWLIST = tomllib.loads((ROOT / "tests" / "data" / "ALLOWLIST.toml").read_text
 SOURCE_SUFFIXES = {
     ".c",
     ".cfg",
+    ".css",
     ".h",
     ".in",
     ".lock",

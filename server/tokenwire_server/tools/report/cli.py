@@ -42,8 +42,8 @@ def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     parser = commands.add_parser(
         "report",
         help="what texts cost in tokens, by tokenizer, language and script",
-        description="Tokens by language and script, lengths, unknown tokens and what does not fit, for texts and "
-        "tokenizers of your choice. No text is printed.",
+        description="Tokens by language and script, lengths, what is unknown or does not fit: for texts and tokenizers "
+        "of your choice.\nNo text is printed.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
