@@ -141,7 +141,9 @@ def load_encoder(tokenizer: TokenizerConfig, loaded: Config) -> Encoder:
         return artifacts.prove(tokenizer, loaded.limits.artifact_bytes)
     except ProofError as error:
         raise RefusalError(
-            "TOKENIZER_NOT_READY", f"the tokenizer could not be proven: {error.reason}: {error}", {}
+            "TOKENIZER_NOT_READY",
+            f"the tokenizer {tokenizer.name} could not be proven: {error.reason}: {error}",
+            {},
         ) from None
 
 

@@ -17,6 +17,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
+from importlib import resources
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tokenwire_core.reference_scripts import token_scripts
 from tokenwire_server import cli, language
 from tokenwire_server.tools import cli_progress
 from tokenwire_server.tools.report import as_json, page, tables, terminal
+from tokenwire_server.tools.report.charts import MAX_SERIES
 from tokenwire_server.tools.report.numbers import Report, TokenizerNumbers
 from tokenwire_server.tools.report.texts import REASONS, LeftOut
 
@@ -279,7 +281,8 @@ def test_exit_codes(run: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
     code, _, err = run("bad", *tiny)
     assert (code, err) == (1, "tokenwire report: no text was measured\n")
     assert run("good", "missing", *tiny)[0] == 1
-    assert run("good", *tiny, "--html", "no/such/folder.html")[0] == 1
+    code, out, err = run("good", *tiny, "--html", "no/such/folder.html")
+    assert (code, "All texts" in out, "cannot be written" in err) == (1, True, True)
     code, _, err = run("good", "-t", "o200k_bas")
     assert code == 2
     assert "o200k_base" in err
@@ -391,6 +394,26 @@ def test_the_page_stands_alone(run: Run, tmp_path: Path) -> None:
     assert len(charts) == 3
     assert all(each["role"] == "img" and each["aria-label"] for each in charts)
     assert "prefers-color-scheme: dark" in text
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_colour_can_be_told_from_its_ground(scheme: int) -> None:
+    """Words, bars and curves contrast with card and paper by 4.5 at least, as WCAG 2 asks of small text."""
+    css = resources.files("tokenwire_server.tools.report").joinpath("page.css").read_text()
+    colours = dict(re.findall(r"--(\w+): #(\w{6})", css.split("@media")[scheme]))
+    assert len(colours) == 6 + MAX_SERIES
+
+    def luminance(name: str) -> float:
+        parts = (int(colours[name][at : at + 2], 16) / 255 for at in (0, 2, 4))
+        red, green, blue = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    for name in colours.keys() - {"paper", "card", "line"}:
+        for ground in ("paper", "card"):
+            low, high = sorted((luminance(name), luminance(ground)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, name
 
 
 def test_names_of_files_are_text(run: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:

@@ -112,12 +112,13 @@ def _run(options: argparse.Namespace) -> int:
         replace_invalid=options.replace_invalid,
     )
     measure(with_progress(found), list(encoders.values()), report)
+    is_trouble = any(gap.reason not in _NO_TROUBLE for gap in report.gaps.values())
     if options.html is not None:
         try:
             Path(options.html).write_text(page.html(report), "utf-8")
         except OSError as error:
             _complain(f"{options.html} cannot be written: {error.strerror}")
-            return 1
+            is_trouble = True
     if options.json:
         print(json.dumps(as_json.fields(report)))
     else:
@@ -125,8 +126,8 @@ def _run(options: argparse.Namespace) -> int:
             print(line)
     if not report.texts.n_texts:
         _complain("no text was measured")
-    is_trouble = any(gap.reason not in _NO_TROUBLE for gap in report.gaps.values())
-    return 1 if is_trouble or not report.texts.n_texts else 0
+        is_trouble = True
+    return int(is_trouble)
 
 
 def _encoders(names: list[str] | None, loaded: Config) -> dict[str, Encoder]:
