@@ -76,7 +76,7 @@ def _languages(report: Report) -> Markup:
     return _section(
         "Languages",
         "Tokens per character, dearest first: what equally many characters cost in each language.",
-        element("figure", bars("Tokens per character by language", rows, names(report))),
+        _figure(bars("Tokens per character by language", rows, names(report))),
         map(_table, tables.by_language(report)),
     )
 
@@ -89,7 +89,7 @@ def _lengths(report: Report) -> Markup:
     return _section(
         "Lengths",
         "Share of texts with at most so many tokens; dots are P50, P95, P99. What is right of a limit does not fit.",
-        element("figure", curves("Share of texts with at most so many tokens", series)),
+        _figure(curves("Share of texts with at most so many tokens", series)),
     )
 
 
@@ -102,7 +102,7 @@ def _scripts(report: Report) -> Markup:
     return _section(
         "Scripts",
         "Share of tokens by the script (ISO 15924) of what they stand for; Zyyy is blanks, digits and punctuation.",
-        element("figure", bars("Share of tokens by script", rows, names(report), "%")),
+        _figure(bars("Share of tokens by script", rows, names(report), "%")),
         _table(tables.by_script(report)),
     )
 
@@ -126,6 +126,11 @@ def _about(report: Report) -> Markup:
 def _section(title: str, lead: str, *content: Markup | Iterable[Markup]) -> Markup:
     leads = [element("p", lead, class_="soft")] if lead else []
     return element("section", element("h2", title), leads, *content)
+
+
+def _figure(chart: Markup) -> Markup:
+    """It scrolls sideways, also by keyboard, where it would be too small to read."""
+    return element("figure", chart, tabindex="0")
 
 
 def _table(table: Table) -> Markup:
