@@ -29,8 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] != ["serve"]:
         from tokenwire_server.cli_text import add_text_commands
         from tokenwire_server.tools.cli_artifacts import add_artifacts_commands
+        from tokenwire_server.tools.report.cli import add_report_command
 
         add_text_commands(commands)
+        add_report_command(commands)
         add_artifacts_commands(commands)
     options, extra = parser.parse_known_args(arguments)
     if extra:

@@ -11,13 +11,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
 
+from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
 from tokenwire_core.segment import InvalidPolicy, OffsetUnit
 
 from tokenwire_server import artifacts, config
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.catalogue import Catalogue
+from tokenwire_server.config import Config
 from tokenwire_server.errors import Fault, from_core
+from tokenwire_server.manifest import TokenizerConfig
 
 T = TypeVar("T")
 
@@ -123,26 +126,36 @@ class Backend(Protocol):
     ) -> None: ...
 
 
+def find(name: str, loaded: Config) -> TokenizerConfig:
+    """The tokenizer of a configuration with this name or alias, or that of a model. Raises `RefusalError`."""
+    catalogue = Catalogue(loaded.tokenizers, partial(artifacts.prove, max_bytes=loaded.limits.artifact_bytes))
+    try:
+        return catalogue.entry(name).config
+    except Fault as fault:
+        raise RefusalError(fault.reason, fault.message, fault.metadata) from None
+
+
+def load_encoder(tokenizer: TokenizerConfig, loaded: Config) -> Encoder:
+    """The proven encoder of a tokenizer. Raises `RefusalError`."""
+    try:
+        return artifacts.prove(tokenizer, loaded.limits.artifact_bytes)
+    except ProofError as error:
+        raise RefusalError(
+            "TOKENIZER_NOT_READY",
+            f"the tokenizer {tokenizer.name} could not be proven: {error.reason}: {error}",
+            {},
+        ) from None
+
+
 class Local:
     """The tokenizers of a configuration, or the embedded ones; only the one that is used is loaded and proven."""
 
     def __init__(self, name: str | None, config_path: str | None) -> None:
         """Raises `RefusalError`, and `ConfigError` for a configuration that cannot be used."""
         loaded = config.load({"config": config_path}, os.environ)
-        catalogue = Catalogue(
-            loaded.tokenizers, partial(artifacts.prove, max_bytes=loaded.limits.artifact_bytes)
-        )
         if not name:
             raise _no_tokenizer(item.name for item in loaded.tokenizers)
-        try:
-            entry = catalogue.entry(name)
-            self._encoder = artifacts.prove(entry.config, loaded.limits.artifact_bytes)
-        except Fault as fault:
-            raise RefusalError(fault.reason, fault.message, fault.metadata) from None
-        except ProofError as error:
-            raise RefusalError(
-                "TOKENIZER_NOT_READY", f"the tokenizer could not be proven: {error.reason}: {error}", {}
-            ) from None
+        self._encoder = load_encoder(find(name, loaded), loaded)
         self.digest = self._encoder.digest
         self.control_ids = frozenset(self._encoder.control_tokens.values())
 

@@ -7,6 +7,7 @@ private and unassigned code points), is `\\u{200D}`, and a byte that is part of 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import unicodedata
@@ -111,3 +112,8 @@ def say(line: str, *, error: bool = False) -> None:
 def one_line(text: str) -> str:
     """`printable` for a name or a message: newlines and tabs are written out too."""
     return printable(text).replace("\n", "\\u{000A}").replace("\t", "\\u{0009}")
+
+
+def well_formed(name: str) -> str:
+    """A file name that is not UTF-8 holds surrogates, which no output can carry."""
+    return os.fsencode(name).decode("utf-8", "replace")

@@ -18,7 +18,7 @@ from typing import Any
 
 from tokenwire_server.cli_backend import Backend, Connection, Local, RefusalError, Remote, TextOptions
 from tokenwire_server.cli_ids import FORMS_HELP, parse_ids
-from tokenwire_server.cli_render import Token, one_line, printable, render
+from tokenwire_server.cli_render import Token, one_line, printable, render, well_formed
 
 STDIN = "-"
 _JSON_HELP = """with --json, one object a line for each input, with the keys
@@ -305,14 +305,9 @@ def _write_plain(arguments: argparse.Namespace, name: str, plain: bytes, *, is_o
 
 def _write_json(fields: dict[str, Any]) -> None:
     """JSON may carry characters a terminal acts on; they are escaped as JSON allows."""
-    line = json.dumps({**fields, "input": _well_formed(fields["input"])}, ensure_ascii=False)
+    line = json.dumps({**fields, "input": well_formed(fields["input"])}, ensure_ascii=False)
     escaped = _NOT_FOR_TERMINALS.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
     _write(escaped.encode() + b"\n")
-
-
-def _well_formed(name: str) -> str:
-    """A file name that is not UTF-8 holds surrogates, which no output can carry."""
-    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _write(data: bytes) -> None:
@@ -324,7 +319,7 @@ def _write(data: bytes) -> None:
 
 
 def _complain(arguments: argparse.Namespace, message: str) -> None:
-    print(f"tokenwire {arguments.command}: {one_line(_well_formed(message))}", file=sys.stderr)
+    print(f"tokenwire {arguments.command}: {one_line(well_formed(message))}", file=sys.stderr)
 
 
 class _Progress:

@@ -117,7 +117,7 @@ LAYERS = {
         {"tools.verifying"},
         {"tools.model_config", "tools.diff_sides", "tools.adding"},
         {"tools.cli_progress", "tools.cli_add", "tools.cli_verify", "tools.cli_diff"},
-        {"tools.cli_artifacts"},
+        {"tools.cli_artifacts", "tools.report"},
         {"cli"},
     ),
     "tokenwire": (

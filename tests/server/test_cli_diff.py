@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import tokenwire_core
 from tokenwire_server import golden
-from tokenwire_server.tools import cli_diff, corpus, golden_texts, reference_library
+from tokenwire_server.tools import cli_diff, cli_progress, corpus, golden_texts, reference_library
 from tokenwire_server.tools.corpus import CorpusError
 
 from tests.server import made_up
@@ -387,7 +387,7 @@ def test_progress_is_for_terminals(run: Run, folder: Path, monkeypatch: pytest.M
     """On a terminal a line on stderr is written over and at last removed; elsewhere there is none."""
     (folder / "x.txt").write_text("abc\n" * 3000)
     assert run("old", "new", "x.txt")[2] == ""
-    monkeypatch.setattr(cli_diff, "_PROGRESS_S", 0.0)
+    monkeypatch.setattr(cli_progress, "_EVERY_S", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     _, out, err = run("old", "new", "x.txt")
     assert "2048 texts, x.txt:2049" in err

@@ -2,7 +2,7 @@
 # Installs what the system tests run (Debian packages); does nothing where it is there. Missing tools fail, never skip.
 set -euo pipefail
 missing=()
-for tool in valgrind prometheus; do
+for tool in valgrind prometheus chromium; do
     command -v "$tool" >/dev/null || missing+=("$tool")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0

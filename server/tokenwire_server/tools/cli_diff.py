@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tokenwire_server.cli_render import one_line, visible
+from tokenwire_server.cli_render import one_line, visible, well_formed
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.tools import corpus, deployment, diff_sides, diffing, golden_texts
+from tokenwire_server.tools.cli_progress import place, with_progress
 from tokenwire_server.tools.corpus import CorpusError, Text
 from tokenwire_server.tools.diff_sides import Description, Opened, SideError
 from tokenwire_server.tools.diffing import Different, NotCompared, Report, Sums
@@ -28,7 +27,6 @@ SAME, DIFFERENT, TROUBLE = 0, 1, 2
 _NO_TROUBLE = frozenset({"INVALID_UTF8"})
 """What keeps a text from being compared without being anybody's failure."""
 _SHOWN_BYTES, _SHOWN_BEFORE_BYTES = 160, 40
-_PROGRESS_TEXTS, _PROGRESS_S = 1024, 0.5
 _EPILOG = """A and B are each
   NAME                        a tokenizer of the manifest, or an embedded one
   FOLDER/tokenwire.toml#NAME  one of another deployment
@@ -93,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
         printer.tokenizers(a.description, b.description, between)
         report = Report()
         is_trouble = False
-        texts = _with_progress(_texts(options, a, b, found.limits.text_bytes))
+        texts = with_progress(_texts(options, a, b, found.limits.text_bytes))
         for item in diffing.compare(a.side, b.side, texts, report):
             is_trouble |= isinstance(item, NotCompared) and item.reason not in _NO_TROUBLE
             printer.item(item)
@@ -112,7 +110,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _complain(message: str) -> int:
     sys.stdout.flush()
-    print(f"tokenwire artifacts diff: {one_line(_well_formed(message))}", file=sys.stderr)
+    print(f"tokenwire artifacts diff: {one_line(well_formed(message))}", file=sys.stderr)
     return TROUBLE
 
 
@@ -121,32 +119,6 @@ def _texts(options: argparse.Namespace, a: Opened, b: Opened, max_bytes: int) ->
         return corpus.read(options.corpus, by_line=not options.documents, max_bytes=max_bytes)
     texts = dict.fromkeys((*golden_texts.TEXTS, *a.golden_texts, *b.golden_texts))
     return (Text("(golden)", number, text.encode()) for number, text in enumerate(texts, 1))
-
-
-def _with_progress(texts: Iterable[Text]) -> Iterator[Text]:
-    """The same texts; on a terminal a line on stderr says how far they have come, and is removed at their end."""
-    if not sys.stderr.isatty():
-        yield from texts
-        return
-    shown_s = time.monotonic()
-    try:
-        for number, text in enumerate(texts):
-            if number % _PROGRESS_TEXTS == 0 and time.monotonic() - shown_s >= _PROGRESS_S:
-                shown_s = time.monotonic()
-                print(f"\r\x1b[K{number} texts, {_place(text)}"[:200], end="", file=sys.stderr, flush=True)
-            yield text
-    finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _place(item: Different | NotCompared | Text) -> str:
-    name = one_line(_well_formed(item.file))
-    return f"{name}:{item.line}" if item.line else name
-
-
-def _well_formed(name: str) -> str:
-    """A file name that is not UTF-8 holds surrogates, which no output can carry."""
-    return os.fsencode(name).decode("utf-8", "replace")
 
 
 class _Json:
@@ -159,7 +131,7 @@ class _Json:
         self._print({"kind": "tokenizers", "a": a.fields(), "b": b.fields(), "differences": between})
 
     def item(self, item: Different | NotCompared) -> None:
-        place = {"file": _well_formed(item.file), "line": item.line}
+        place = {"file": well_formed(item.file), "line": item.line}
         if isinstance(item, NotCompared):
             self._print({"kind": "not_compared", **place, "reason": item.reason, "message": item.message})
             return
@@ -176,7 +148,7 @@ class _Json:
     def end(self, report: Report) -> None:
         rows = {
             "by_language": {label: self._sums(sums) for label, sums in sorted(report.by_language.items())},
-            "by_file": {_well_formed(file): self._sums(sums) for file, sums in report.by_file.items()},
+            "by_file": {well_formed(file): self._sums(sums) for file, sums in report.by_file.items()},
         }
         self._print({"kind": "total", **self._sums(report.total), **rows})
 
@@ -199,7 +171,7 @@ class _Human:
 
     def tokenizers(self, a: Description, b: Description, between: dict[str, Any]) -> None:
         for mark, side in (("A", a), ("B", b)):
-            name = one_line(_well_formed(side.name))
+            name = one_line(well_formed(side.name))
             identity = f"digest {side.digest}" if side.digest else f"sha256 {side.sha256}"
             print(f"{mark}  {name}: {side.vocab_size} ids, {side.format} by {side.engine}, {identity}")
         print("\n".join(list(_sentences(between)) or ["the tokenizers are the same"]), end="\n\n")
@@ -228,7 +200,7 @@ class _Human:
             print()
         for item in self._different:
             print(
-                f"{_place(item)}: {item.n_tokens_a} tokens in A, {item.n_tokens_b} in B, "
+                f"{place(item)}: {item.n_tokens_a} tokens in A, {item.n_tokens_b} in B, "
                 f"different from byte {item.byte_start} on"
             )
             if self._with_text:
@@ -237,7 +209,7 @@ class _Human:
         if total.n_not_compared:
             print(f"\n{total.n_not_compared} texts were not compared")
         for left in self._not_compared:
-            print(f"{_place(left)}: {left.reason}: {one_line(left.message)}")
+            print(f"{place(left)}: {left.reason}: {one_line(left.message)}")
         _print_more(total.n_not_compared - len(self._not_compared), "texts that were not compared")
 
 
@@ -281,7 +253,7 @@ def _print_table(name: str, rows: Iterable[tuple[str, Sums]]) -> None:
     cells: list[Sequence[str]] = [(name, "texts", "different", "tokens A", "tokens B", "ratio")]
     cells += [
         (
-            one_line(_well_formed(label)),
+            one_line(well_formed(label)),
             *map(str, (row.n_texts, row.n_different, row.n_tokens_a, row.n_tokens_b)),
             f"{row.ratio:.4f}",
         )

@@ -23,7 +23,12 @@ _XZ_MEMORY_BYTES = 128 << 20  # The strongest preset asks for 65 MiB.
 
 
 class CorpusError(Exception):
-    """A file of a corpus cannot be read, or there is none."""
+    """A file of a corpus cannot be read, or there is none: `file`, and `what` is wrong with it."""
+
+    def __init__(self, file: str, what: str) -> None:
+        super().__init__(f"{file} {what}")
+        self.file = file
+        self.what = what
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ def read(paths: Iterable[str], *, by_line: bool, max_bytes: int) -> Iterator[Tex
             why = (
                 error.strerror if isinstance(error, OSError) and error.strerror else "malformed or cut short"
             )
-            raise CorpusError(f"{path} cannot be read: {why}") from None
+            raise CorpusError(path, f"cannot be read: {why}") from None
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
@@ -64,11 +69,11 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
                     is_empty = False
                     yield full
         if is_empty:
-            raise CorpusError(f"{path} has no {', '.join('*' + suffix for suffix in SUFFIXES)}")
+            raise CorpusError(path, f"has no {', '.join('*' + suffix for suffix in SUFFIXES)}")
 
 
 def _raise(error: OSError) -> None:
-    raise CorpusError(f"{error.filename} cannot be read: {error.strerror}") from None
+    raise CorpusError(error.filename, f"cannot be read: {error.strerror}") from None
 
 
 def _open(path: str) -> BinaryIO:
