@@ -15,7 +15,7 @@ cdef class KeptScripts:
     cdef bint allows_blanks, takes_marks
     cdef uint8_t state[N_BLOCKS]
     cdef uint64_t* bits[N_BLOCKS]        # of SOME: one for each code point, set where it keeps its script
-    cdef bint ascii_kept
+    cdef bint keeps_all, printable_kept
     # Of a text that is well-formed; True only if all of its characters keep their scripts.
     cdef int keep(self, const uint8_t* p, size_t n) except -1
     cdef int find_block(self, unsigned number) except -1

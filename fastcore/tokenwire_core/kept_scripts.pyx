@@ -15,13 +15,25 @@ from tokenwire_core.utf8 cimport first_ill_formed
 from tokenwire_core.vocab cimport tw_load64
 
 cdef enum:
-    N_ASCII_AT_ONCE = 8
     MAX_KEY_BYTES = 128
     MAX_WALKED = 1 << 22     # nodes of a charsmap, endings that are stored once counted each time
 
 cdef uint32_t IS_VALUE = <uint32_t>1 << 31
 
-cdef uint64_t HIGH_BITS = 0x8080808080808080
+
+cdef inline size_t printable_end(const uint8_t* p, size_t n, size_t i) noexcept nogil:
+    """The first byte from p[i] on that is not U+0020 to U+007E, or n; there need be nothing behind p[n]."""
+    cdef uint64_t x
+    while i + 8 <= n:
+        x = tw_load64(p + i)
+        # The top bit of a byte is set where it is above U+007E, or below U+0020, or where one before it in p was.
+        x |= (x + <uint64_t>0x0101010101010101) | (x - <uint64_t>0x2020202020202020)
+        if x & <uint64_t>0x8080808080808080:
+            break
+        i += 8
+    while i < n and 0x20 <= p[i] < 0x7F:
+        i += 1
+    return i
 
 
 cdef class KeptScripts:
@@ -35,14 +47,11 @@ cdef class KeptScripts:
     """
 
     def __init__(self, normalized, joint=frozenset(), bint allows_blanks=False, bint takes_marks=False):
-        cdef unsigned number
         self.normalized = normalized
         self.joint = frozenset(joint)
         self.allows_blanks = allows_blanks
         self.takes_marks = takes_marks
-        for number in range(N_BLOCKS if normalized is None and not joint else 0):
-            self.state[number] = ALL
-            self.ascii_kept = True
+        self.keeps_all = normalized is None and not joint
 
     def __dealloc__(self):
         cdef unsigned number
@@ -56,21 +65,27 @@ cdef class KeptScripts:
 
     cdef int keep(self, const uint8_t* p, size_t n) except -1:
         cdef size_t i = 0, start
-        cdef uint32_t c
+        cdef uint32_t c, before
         cdef uint8_t state
+        if self.keeps_all:
+            return True
         if self.state[0] == UNKNOWN:
             self.find_block(0)
         while i < n:
-            if p[i] < 0x80 and self.ascii_kept:
-                if i + N_ASCII_AT_ONCE <= n and not tw_load64(p + i) & HIGH_BITS:
-                    i += N_ASCII_AT_ONCE
-                else:
-                    i += 1
-                continue
+            if p[i] < 0x80 and self.printable_kept:
+                start = printable_end(p, n, i)
+                if start > i:
+                    i = start
+                    continue
             start = i
             c = code_point_at(p, i, &i)
-            if self.takes_marks and is_mark(c) and is_taken(p, start):
-                return False
+            if is_mark(c) and start:
+                # Marks that stand together may change places.
+                before = char_before(p, start)
+                if is_mark(before) and char_script(before) != char_script(c):
+                    return False
+                if self.takes_marks and is_taken(p, start):
+                    return False
             state = self.state[c >> 8]
             if state == UNKNOWN:
                 self.find_block(c >> 8)
@@ -98,7 +113,7 @@ cdef class KeptScripts:
         self.bits[number] = kept
         self.state[number] = ALL if kept[0] & kept[1] & kept[2] & kept[3] == <uint64_t>-1 else SOME
         if number == 0:
-            self.ascii_kept = kept[0] == kept[1] == <uint64_t>-1
+            self.printable_kept = kept[0] >> 32 == 0xFFFFFFFF and kept[1] << 1 == <uint64_t>-2
         return 0
 
 
@@ -217,6 +232,14 @@ cdef bint look_at(Walk* walk, size_t n_key, uint32_t replacement, set found) exc
 
 cdef inline bint is_mark(uint32_t c) noexcept nogil:
     return tw_class[<uint32_t>tw_class_block[c >> 8] << 8 | (c & 0xFF)] == MARK
+
+
+cdef inline uint32_t char_before(const uint8_t* p, size_t at) noexcept nogil:
+    cdef size_t after = 0
+    at -= 1
+    while p[at] & 0xC0 == 0x80:
+        at -= 1
+    return code_point_at(p, at, &after)
 
 
 cdef bint is_taken(const uint8_t* p, size_t at) noexcept nogil:

@@ -41,6 +41,7 @@ AWKWARD = (
     "<s> [CLS] <|endoftext|> [UNK] </w> a</w> .</w>",
     "\u1680\xa0\u3000x \t\n y",
     "\U0010ffff\ue000\u0378",
+    "\u065b\u064f A\u094d\u0301 \u05a0\u094d",
 )
 BYTES = {f"<0x{byte:02X}>": byte + 1 for byte in range(256)}
 OF_BYTES = {"unk_token": "u", "byte_fallback": True, "vocab": {"u": 0} | BYTES, "merges": []}
