@@ -57,7 +57,7 @@ def load(setting: str) -> tuple[Detector | None, str]:
     try:
         detector = EldcAndPycld2()
     except ImportError as error:
-        state = f"not installed ({error}); pip install 'tokenwire-server[languages]'"
+        state = f"not installed ({error}); it comes with the extra `languages`, see docs/languages.md"
         if setting == ON:
             raise ConfigError(f"`language_detector` is on but {state}") from None
         return None, state

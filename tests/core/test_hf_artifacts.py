@@ -17,7 +17,7 @@ LLAMA = "Prepend Replace | - | Template | ReplaceDecoder ByteFallbackDecoder Fus
 SUMMARIES = {
     "bert_cased_config": f"WordPieceModel of 30522, 5 added: {BERT}",
     "cl100k_hf": f"BytePairModel of 100261, 100000 merges, 5 added: {BYTE_LEVEL}",
-    "claude_legacy": "BytePairModel of 65000, 64739 merges, 5 added: UnicodeForm | ByteLevel | - | ByteLevelDecoder",
+    "claude_legacy": "BytePairModel of 65000, 64739 merges, 5 added: NFKC | ByteLevel | - | ByteLevelDecoder",
     "deepseek_v4": (
         "BytePairModel of 128000, 127741 merges, 1283 added: "
         "- | Split Split Split ByteLevel | - | ByteLevelDecoder"
@@ -41,7 +41,7 @@ SUMMARIES = {
     "nepali_wordpiece": (
         "WordPieceModel of 30522, 5 added: BertNormalizer | Whitespace | Template | WordPieceDecoder"
     ),
-    "qwen3": "BytePairModel of 151643, 151387 merges, 26 added: UnicodeForm | Split ByteLevel | - | ByteLevelDecoder",
+    "qwen3": "BytePairModel of 151643, 151387 merges, 26 added: NFC | Split ByteLevel | - | ByteLevelDecoder",
     "xlm_roberta": (
         "UnigramModel of 250002, 5 added: Precompiled | WhitespaceSplit Metaspace | Template | MetaspaceDecoder"
     ),

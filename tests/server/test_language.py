@@ -272,9 +272,7 @@ def test_the_setting_decides_whether_there_is_a_detector(monkeypatch: pytest.Mon
     monkeypatch.setattr(detector, "LIBRARIES", ("eldc", "no_such_library"))
     found, state = detector.load("auto")
     assert found is None
-    assert (
-        state
-        == "not installed (No module named 'no_such_library'); pip install 'tokenwire-server[languages]'"
-    )
+    assert state.startswith("not installed (No module named 'no_such_library')")
+    assert "extra `languages`" in state
     with pytest.raises(ConfigError, match="no_such_library"):
         detector.load("on")

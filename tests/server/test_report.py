@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenwire_core.reference_scripts import token_scripts
-from tokenwire_server import language
+from tokenwire_server import detector, language
 from tokenwire_server.tools import cli_progress
 from tokenwire_server.tools.report.numbers import TokenizerNumbers
 
@@ -30,6 +30,7 @@ from tests import artifact_files, families
 from tests.rank_files import theirs
 from tests.server import made_up
 
+DETECTOR, _ = detector.load(detector.AUTO)
 TEXTS = (
     "A model never sees text, it sees token ids.\n",
     "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. " * 3,
@@ -92,7 +93,7 @@ def test_numbers_are_those_of_tiktoken(run_report: Run, tmp_path: Path, name: st
     by_language: Counter[str] = Counter()
     for text, each in zip(texts, ids, strict=True):
         by_script.update(token_scripts(text, spans(reference.decode_tokens_bytes(each))))
-        by_language[language.label("", text.encode())[0]] += len(each)
+        by_language[language.label("", text.encode(), DETECTOR)[0]] += len(each)
     n_bytes, n_characters = sum(len(text.encode()) for text in texts), sum(map(len, texts))
 
     report, found = json.loads(out), numbers(out)

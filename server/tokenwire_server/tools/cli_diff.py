@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tokenwire_server import detector
 from tokenwire_server.cli_render import one_line, visible, well_formed
 from tokenwire_server.errors import ConfigError, shorten
 from tokenwire_server.tools import corpus, deployment, diff_sides, diffing, golden_texts
@@ -92,7 +93,8 @@ def _run(options: argparse.Namespace) -> int:
         report = Report()
         is_trouble = False
         texts = with_progress(_texts(options, a, b, found.limits.text_bytes))
-        for item in diffing.compare(a.side, b.side, texts, report):
+        tells = detector.load(found.language_detector)[0]
+        for item in diffing.compare(a.side, b.side, texts, report, tells):
             is_trouble |= isinstance(item, NotCompared) and item.reason not in _NO_TROUBLE
             printer.item(item)
         printer.end(report)

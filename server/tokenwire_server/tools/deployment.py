@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenwire_server import artifacts, config, embedded, lockfile, manifest
+from tokenwire_server import artifacts, config, detector, embedded, lockfile, manifest
 from tokenwire_server.artifacts import ProofError
 from tokenwire_server.errors import ConfigError
 from tokenwire_server.limits import Limits
@@ -24,6 +24,7 @@ class Deployment:
     folder: Path
     tokenizers: tuple[TokenizerConfig, ...]
     limits: Limits
+    language_detector: str = detector.AUTO
 
     @property
     def lock_path(self) -> Path:
@@ -57,7 +58,9 @@ def read(path: str | None, *, allow_embedded: bool = False, need_manifest: bool 
         item for item in loaded.tokenizers if allow_embedded or item.folder != embedded.DATA_FOLDER
     )
     manifest_path = Path(chosen or DEFAULT_CONFIG)
-    return Deployment(manifest_path, manifest_path.parent, tokenizers, loaded.limits)
+    return Deployment(
+        manifest_path, manifest_path.parent, tokenizers, loaded.limits, loaded.language_detector
+    )
 
 
 def manifest_path(path: str | None) -> Path:

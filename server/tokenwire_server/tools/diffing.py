@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tokenwire_server import language
+from tokenwire_server.detector import Detector
 from tokenwire_server.tools.corpus import Text
 
 MAX_FILES = 200
@@ -111,13 +112,16 @@ class _Compared:
     sums: dict[tuple[str, str], Sums] = field(default_factory=dict)
 
 
-def compare(a: Side, b: Side, texts: Iterable[Text], report: Report) -> Iterator[Different | NotCompared]:
+def compare(
+    a: Side, b: Side, texts: Iterable[Text], report: Report, detector: Detector | None = None
+) -> Iterator[Different | NotCompared]:
     """Each text that differs or cannot be compared, in the order of the corpus; the sums grow in `report`.
 
-    Batches of some 256 KiB, or of one longer text, are held one at a time.
+    Batches of some 256 KiB, or of one longer text, are held one at a time. `detector` tells languages of one script
+    apart.
     """
     for batch in _batches(texts):
-        compared = _compare(a, b, batch)
+        compared = _compare(a, b, batch, detector)
         report.add(compared)
         yield from compared.found
 
@@ -135,7 +139,7 @@ def _batches(texts: Iterable[Text]) -> Iterator[list[Text]]:
         yield batch
 
 
-def _compare(a: Side, b: Side, batch: list[Text]) -> _Compared:
+def _compare(a: Side, b: Side, batch: list[Text], detector: Detector | None) -> _Compared:
     compared = _Compared()
     strings = [_decoded(text) for text in batch]
     fit = [string for string in strings if isinstance(string, str)]
@@ -148,7 +152,7 @@ def _compare(a: Side, b: Side, batch: list[Text]) -> _Compared:
             compared.found.append(NotCompared(text.file, text.line, refusal.reason, refusal.message))
             continue
         utf8 = text.utf8 or b""
-        label = language.label("", utf8)[0]
+        label = language.label("", utf8, detector)[0]
         n_tokens_a, n_tokens_b = len(ids_a), len(ids_b)
         sums = compared.sums.get((text.file, label))
         if sums is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenwire_core import Encoder
 from tokenwire_core.spec import PipelineSpec
 
-from tokenwire_server import config
+from tokenwire_server import config, detector
 from tokenwire_server.cli_backend import RefusalError, find, load_encoder
 from tokenwire_server.cli_render import say, well_formed
 from tokenwire_server.config import Config
@@ -111,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
         max_bytes=loaded.limits.text_bytes,
         replace_invalid=options.replace_invalid,
     )
-    measure(with_progress(found), list(encoders.values()), report)
+    measure(with_progress(found), list(encoders.values()), report, detector.load(loaded.language_detector)[0])
     is_trouble = any(gap.reason not in _NO_TROUBLE for gap in report.gaps.values())
     if options.html is not None:
         try:

@@ -10,12 +10,21 @@ from tokenwire_core.errors import TokenizerError
 from tokenwire_core.tally import Tally
 
 from tokenwire_server import language
+from tokenwire_server.detector import Detector
 from tokenwire_server.tools.report.numbers import Report, TextSums, TokenizerNumbers, TokenSums
 from tokenwire_server.tools.report.texts import LeftOut, Text
 
 
-def measure(texts: Iterable[Text | LeftOut], encoders: Sequence[Encoder], report: Report) -> None:
-    """Add the texts to `report`; its tokenizers have these encoders, in the same order."""
+def measure(
+    texts: Iterable[Text | LeftOut],
+    encoders: Sequence[Encoder],
+    report: Report,
+    detector: Detector | None = None,
+) -> None:
+    """Add the texts to `report`; its tokenizers have these encoders, in the same order.
+
+    `detector` tells languages of one script apart.
+    """
     last_file: str | None = None
     for text in texts:
         if isinstance(text, LeftOut):
@@ -28,7 +37,7 @@ def measure(texts: Iterable[Text | LeftOut], encoders: Sequence[Encoder], report
             continue
         report.n_files += text.file != last_file
         last_file = text.file
-        label, _ = language.label("", text.text.encode())
+        label, _ = language.label("", text.text.encode(), detector)
         report.texts.add(text)
         report.by_language.setdefault(label, TextSums()).add(text)
         report.n_not_nfc += not unicodedata.is_normalized("NFC", text.text)
