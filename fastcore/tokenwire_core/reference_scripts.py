@@ -42,6 +42,7 @@ def token_scripts(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     return ["Jpan" if script == "Hani" and has_kana else script for script in found]
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def script_of(char: str) -> str:
     """The script of one character, Zinh for an inherited mark; Zyyy where it is a joiner or unassigned."""
     if char in JOINERS:

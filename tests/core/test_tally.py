@@ -8,6 +8,7 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 import tokenwire_core
@@ -24,6 +25,7 @@ from tests import artifact_files, families
 from tests.core import model_files
 from tests.core.charsmaps import charsmap
 from tests.core.hf_documents import bpe
+from tests.core.test_against_tiktoken import corpus_files
 from tests.core.test_hf_json import NORMALIZERS, PRE_TOKENIZERS
 from tests.strategies import random_text, texts
 
@@ -84,6 +86,15 @@ def test_each_family(name: str, seed: int) -> None:
 def test_each_published_tokenizer(name: str, seed: int) -> None:
     """So they are with real vocabularies and normalizers."""
     assert_same(artifact_files.ours(name), (*AWKWARD, *random_texts(seed)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", artifact_files.TABLE, scope="module")
+def test_corpora_in_full(name: str, reference_data: Path) -> None:
+    """So they are on every corpus, in documents of 4,096 characters."""
+    encoder = artifact_files.ours(name)
+    for text in corpus_files(reference_data).values():
+        assert_same(encoder, (text[start : start + 4096] for start in range(0, len(text), 4096)))
 
 
 @pytest.mark.parametrize("member", ["normalizer", "pre_tokenizer"])
