@@ -2,7 +2,8 @@
 
 `python -m tests.bench.metering` prints the CPU time of a call and what metering adds, twice: of the whole service as
 clients see it, over a socket, and of the methods behind the guard alone, where nothing hides the meter. Without
-`meter` nothing is added to the numbers; without `labels` texts get no language either. Then what a scrape costs, by
+`meter` nothing is added to the numbers; without `labels` texts get no language either, and without `scripts` a Count is
+a number of tokens alone (an Encode still tells what they are). Then what a scrape costs, by
 the number of tokenizers.
 """
 
@@ -17,19 +18,22 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from unittest import mock
 
 import grpc
 from prometheus_client.exposition import generate_latest
 from tokenwire.v1 import tokenizer_pb2 as pb
-from tokenwire_server import artifacts, config, language
+from tokenwire_core import Encoder
+from tokenwire_core.tally import Tally
+from tokenwire_server import artifacts, config, counting, language
 from tokenwire_server.call import Call
 from tokenwire_server.catalogue import Catalogue
 from tokenwire_server.config import Config
 from tokenwire_server.guard import Guard
 from tokenwire_server.meter import Meter
+from tokenwire_server.requests import Options, Text
 from tokenwire_server.service import SERVICE_NAME, TokenizerService
 from tokenwire_server.transport_aio import AioTransport
 
@@ -37,7 +41,7 @@ from tests.bench.texts import DOCUMENT_CHARACTERS, texts_by_kind
 from tests.service import IMPORT_PATH, ROOT, environment
 
 TOKENIZER = "o200k_base"
-PARTS = ("meter", "labels")
+PARTS = ("meter", "labels", "scripts")
 N_ROUNDS = 200
 ROUND_NS = 5_000_000
 N_WINDOWS = 300
@@ -167,20 +171,32 @@ class Bench:
 @contextmanager
 def unmetered(without: tuple[str, ...]) -> Iterator[None]:
     """These parts of metering turned off."""
-    with mock.patch.multiple(Meter, answered=_nothing, took=_nothing):
-        if "labels" not in without:
-            yield
-            return
-        with mock.patch.object(language, "label", _no_label):
-            yield
+    with ExitStack() as off:
+        off.enter_context(mock.patch.multiple(Meter, answered=_nothing, took=_nothing))
+        if "labels" in without:
+            off.enter_context(mock.patch.object(language, "label", _no_label))
+        if "scripts" in without:
+            off.enter_context(mock.patch.object(counting, "tally", _no_scripts))
+        yield
 
 
 def _nothing(*_: object) -> None:
     pass
 
 
-def _no_label(_tag: str, _utf8: bytes) -> tuple[str, str]:
+def _no_label(*_: object) -> tuple[str, str]:
     return language.UNDETERMINED, language.NONE
+
+
+def _no_scripts(encoder: Encoder, text: Text, options: Options, limit: int | None = None) -> Tally:
+    n_tokens = encoder.count(
+        text.utf8,
+        special=options.special,
+        add_special=options.add_special,
+        invalid=text.invalid,
+        limit=limit,
+    )
+    return Tally(n_tokens, 0, 0, {})
 
 
 def send(address: str, workload: Workload) -> None:
@@ -233,11 +249,11 @@ def _ms(work: Callable[[], object]) -> float:
 
 def main() -> None:
     bench = Bench()
-    for without in (PARTS[:1], PARTS):
+    for without in (PARTS[:1], PARTS[:2], PARTS):
         print(f"service over a socket, medians, against none of: {', '.join(without)}")
         for workload in workloads():
             show(workload.name, *asyncio.run(bench.over_a_socket(workload, without)))
-    for without in (PARTS[:1], PARTS):
+    for without in (PARTS[:1], PARTS[:2], PARTS):
         print(f"methods alone, least of many rounds, against none of: {', '.join(without)}")
         for workload in workloads():
             answer = bench.call(workload)
