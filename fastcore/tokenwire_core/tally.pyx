@@ -59,7 +59,6 @@ cdef unsigned HANI = find_code("Hani"), HIRA = find_code("Hira"), KANA = find_co
 cdef list NAMES = [tw_script_codes[number].decode("ascii") for number in range(TW_N_SCRIPTS)]
 NAMES[NEUTRAL] = "Zyyy"
 
-
 SCRIPTS = (*sorted({*NAMES, "Jpan"}), "special")
 """All that `Tally.scripts` can name."""
 
@@ -251,13 +250,16 @@ cdef class Tallier:
                 if self.classes[ids[i]] == UNKNOWN:
                     return False
                 n_bytes += v.starts[ids[i] + 1] - v.starts[ids[i]]
-            spelled = <uint8_t*>PyMem_Malloc(n_bytes + 4)
+            spelled = <uint8_t*>PyMem_Malloc(n_bytes + 1)
             if spelled == NULL:
                 raise MemoryError
             for i in range(n):
                 size = v.starts[ids[i] + 1] - v.starts[ids[i]]
                 memcpy(spelled + start, v.blob + v.starts[ids[i]], size)
                 start += size
+            if first_ill_formed(spelled, n_bytes, 0) != n_bytes:    # it ends inside a character, at a limit
+                PyMem_Free(spelled)
+                return False
             start = 0
             p = spelled
         for i in range(n):
