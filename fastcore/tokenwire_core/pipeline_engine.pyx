@@ -307,6 +307,7 @@ def is_tiling(pipeline, is_one_pattern) -> bool:
     ])
     return (
         keeps_all
+        and sum(stage.to_byte_level for stage in pipeline.pre_tokenizer) <= 1
         and not pipeline.normalizer
         and all([
             not token.lstrip and not token.rstrip and to_bytes(token.content) == token.content.encode()

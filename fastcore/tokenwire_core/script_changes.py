@@ -49,8 +49,11 @@ def kept_scripts(spec: TokenizerSpec) -> KeptScripts | None:
         case RankFileSpec():
             return KeptScripts(None)
         case PipelineSpec():
+            stages = (*spec.pipeline.normalizer, *spec.pipeline.pre_tokenizer)
+            n_byte_levels = sum(stage.to_byte_level for stage in stages)
             # Bytes of a letter of the byte alphabet say nothing of the text.
-            return None if spec.is_byte_level and spec.byte_fallback_ids else _of_pipeline(spec.pipeline)
+            is_spelled_twice = n_byte_levels > 1 or (n_byte_levels == 1 and spec.byte_fallback_ids)
+            return None if is_spelled_twice else _of_pipeline(spec.pipeline)
         case SentencePieceSpec():
             return _of_sentencepiece(spec.sentencepiece)
     return None

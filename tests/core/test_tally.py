@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import tokenwire_core
 from hypothesis import given
+from tokenizers import Tokenizer
+from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.encoder import Encoder
 from tokenwire_core.kept_scripts import joint_characters, keeps_script
@@ -121,6 +123,28 @@ CASE_FOLDED = tokenwire_core.load(model_files.trained("unigram with blanks kept"
 def test_any_text(text: str) -> None:
     """So they are of any text, by a normalizer that joins and replaces characters."""
     assert_same(CASE_FOLDED, [text])
+
+
+@pytest.mark.parametrize(
+    "members", [{"pre_tokenizer"}, {"normalizer", "pre_tokenizer"}, {"normalizer"}], ids=str
+)
+def test_the_byte_alphabet_twice(members: set[str], seed: int) -> None:
+    """A text whose bytes are spelled, and that spelling's bytes again, has its tokens where the library has them."""
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False, "trim_offsets": False}
+    stages = {
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [byte_level, byte_level]},
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}, {"type": "ByteLevel"}]},
+    }
+    vocab = {char: number for number, char in enumerate(CHAR_OF_BYTE)}
+    content = bpe(vocab=vocab, unk_token=None, merges=[]) | {member: stages[member] for member in members}
+    data = json.dumps(content).encode()
+    encoder = tokenwire_core.load(data, "hf_json")
+    library = Tokenizer.from_buffer(data)
+    for text in ("a b", "é", *AWKWARD, *random_texts(seed)[:8]):
+        found = encoder.encode(text)
+        assert found.ids == library.encode(text).ids
+        assert found.offsets("codepoint", reference=True) == library.encode(text).offsets
+    assert_same(encoder, ("a b", "é", *AWKWARD, *random_texts(seed)[:8]))
 
 
 def test_affixes_are_no_part_of_the_text() -> None:
