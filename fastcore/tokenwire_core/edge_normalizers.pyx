@@ -1,4 +1,4 @@
-"""The normalizers that change a text at its ends: StripBlanks and Prepend. Cost: what they take away or put there."""
+"""The normalizers that change a text at its ends: Strip and Prepend. Cost: what they take away or put there."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t

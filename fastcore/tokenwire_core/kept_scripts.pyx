@@ -1,7 +1,7 @@
 """Whether the characters of a text keep their scripts when a tokenizer normalizes it.
 
-What a character becomes is found out a block of 256 at a time, when the first of them is met: some 0.3 ms. From then on
-a look costs 0.1 ns a byte of ASCII and 1 ns any other character.
+What a character becomes is found out a block of 256 at a time, when the first of them is met. From then on it is a look
+into a table; printable ASCII is passed eight bytes at once.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE

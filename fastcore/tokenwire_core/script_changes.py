@@ -43,7 +43,7 @@ _BLANKS_ALONE: Final = re.compile(r"(?:\\[snrt]| |[?*+()|]|\{\d*,?\d*\}|\(\?:)*"
 def kept_scripts(spec: TokenizerSpec) -> KeptScripts | None:
     """Which characters keep their script on the way to the model; None where that is not known.
 
-    Cost: of a charsmap a walk through its entries, 30 ms at most.
+    Cost: of a charsmap a walk through its entries.
     """
     match spec:
         case RankFileSpec():

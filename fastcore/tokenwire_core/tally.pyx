@@ -6,8 +6,8 @@ characters, so their script is known beforehand. The text is looked at for the o
 character or with an inherited mark, the unknown token and bytes. And where a normalizer may have made letters of one
 script from another's (`kept_scripts`), all tokens are sought in the text once more.
 
-Cost: 0.5 ns a token, in texts of letters that the vocabulary lacks 3 ns; where a text has to be encoded with places, as
-much as that.
+Cost: a look into a table for each token, a pass over the text where a normalizer may change it, a pass over the tokens
+where some depend on the text; and where the text has to be encoded with places, as much as that.
 """
 
 from typing import NamedTuple

