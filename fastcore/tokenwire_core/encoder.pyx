@@ -40,6 +40,14 @@ cdef uint64_t NO_LIMIT = 0xFFFFFFFFFFFFFFFF
 _ENGINES = {RankFileSpec: RankEngine, PipelineSpec: PipelineEngine, SentencePieceSpec: SentencePieceEngine}
 
 
+cdef uint64_t most_of(object limit) except? 0:
+    if limit is None:
+        return NO_LIMIT
+    if as_int(limit) < 0:
+        raise TokenizerError("limit must be 0 or more")
+    return min(as_int(limit), MAX_TEXT_BYTES)
+
+
 @cython.final
 cdef class Encoder:
     """A compiled tokenizer: immutable, and safe to use from many threads at once.
@@ -160,9 +168,7 @@ cdef class Encoder:
         """
         cdef Scratch* s
         cdef size_t n_added = 0
-        if limit is not None and as_int(limit) < 0:
-            raise TokenizerError("limit must be 0 or more")
-        cdef uint64_t most = NO_LIMIT if limit is None else min(as_int(limit), MAX_TEXT_BYTES)
+        cdef uint64_t most = most_of(limit)
         if add_special:
             n_added = sum([len(run.ids) for run in self.layout(1, True) if not isinstance(run, TextRun)])
         s = self.acquire(False, TRACE_NOTHING)
@@ -184,9 +190,7 @@ cdef class Encoder:
         cdef TextInput source
         cdef Scratch* s
         cdef size_t before = 0
-        if limit is not None and as_int(limit) < 0:
-            raise TokenizerError("limit must be 0 or more")
-        cdef uint64_t most = NO_LIMIT if limit is None else min(as_int(limit), MAX_TEXT_BYTES)
+        cdef uint64_t most = most_of(limit)
         memset(&totals, 0, sizeof(totals))
         for run in self.layout(1 if pair is None else 2, add_special):
             if not isinstance(run, TextRun):
@@ -196,7 +200,7 @@ cdef class Encoder:
             for each in (text,) if pair is None else (text, pair):
                 source = read_text(each, special, invalid)
                 before = s.n_ids
-                self.run(s, source, most - min(most, totals.by_class[SPECIAL]) if limit is not None else NO_LIMIT)
+                self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.by_class[SPECIAL]))
                 self.add_tally(&totals, s.ids + before, s.n_ids - before, source)
         finally:
             self.release(s)
