@@ -54,7 +54,7 @@ LAYERS = {
             "split_deepseek",
             "split_mask",
         },
-        {"bpe", "describe", "ids", "pattern", "scripts", "special", "split", "utf8"},
+        {"appearance", "bpe", "describe", "ids", "pattern", "special", "split", "utf8"},
         {
             *("aligned", "char_words", "cuts", "merge_table", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
@@ -86,7 +86,7 @@ LAYERS = {
     "tokenwire_server": (
         {""},
         {"errors"},
-        {"detector", "folders", "golden", "limits", "logs", "models", "notation", "sources", "toml_text"},
+        {"detector", "folders", "golden", "limits", "logs", "models", "sources", "toml_text"},
         {"manifest"},
         {"lockfile"},
         {"embedded"},
