@@ -54,7 +54,7 @@ LAYERS = {
             "split_deepseek",
             "split_mask",
         },
-        {"appearance", "bpe", "describe", "ids", "pattern", "special", "split", "utf8"},
+        {"appearance", "bpe", "describe", "ids", "ledger", "pattern", "special", "split", "utf8"},
         {
             *("aligned", "char_words", "cuts", "merge_table", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
