@@ -14,7 +14,6 @@ from operator import index as as_int
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memset
 
 from tokenwire_core import regex_split
 from tokenwire_core import truncate as truncation
@@ -28,7 +27,7 @@ from tokenwire_core.pipeline_engine cimport PipelineEngine
 from tokenwire_core.rank_engine cimport RankEngine
 from tokenwire_core.scratch cimport free_scratch, hold_text, new_scratch, reserve_tokens, trim_scratch
 from tokenwire_core.sentencepiece_engine cimport SentencePieceEngine
-from tokenwire_core.tally cimport SPECIAL, Tallier, Totals, tally_of
+from tokenwire_core.tally cimport Tallier, Totals, start_totals, tally_of
 from tokenwire_core.text_input cimport read_text
 from tokenwire_core.utf8 cimport to_sent
 
@@ -191,16 +190,16 @@ cdef class Encoder:
         cdef Scratch* s
         cdef size_t before = 0
         cdef uint64_t most = most_of(limit)
-        memset(&totals, 0, sizeof(totals))
+        start_totals(&totals)
         for run in self.layout(1 if pair is None else 2, add_special):
             if not isinstance(run, TextRun):
-                totals.by_class[SPECIAL] += len(run.ids)
+                totals.n_special += len(run.ids)
         s = self.acquire(True, TRACE_NOTHING)
         try:
             for each in (text,) if pair is None else (text, pair):
                 source = read_text(each, special, invalid)
                 before = s.n_ids
-                self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.by_class[SPECIAL]))
+                self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.n_special))
                 self.add_tally(&totals, s.ids + before, s.n_ids - before, source)
         finally:
             self.release(s)
@@ -211,14 +210,14 @@ cdef class Encoder:
         cdef Totals totals
         cdef const uint32_t* ids = <const uint32_t*>PyBytes_AS_STRING(encoding.packed)
         cdef size_t n
-        memset(&totals, 0, sizeof(totals))
+        start_totals(&totals)
         for run in encoding.layout:
             if isinstance(run, TextRun):
                 n = encoding.sizes[run.text]
                 self.add_tally(&totals, ids, n, encoding.inputs[run.text])
             else:
                 n = len(run.ids)
-                totals.by_class[SPECIAL] += n
+                totals.n_special += n
             ids += n
         return tally_of(&totals)
 

@@ -15,15 +15,35 @@ cdef enum:
     SPECIAL = 253            # a control token, or one of the template
     LOOK = 254               # what depends on the text otherwise
 
+cdef struct Counts
+
+# Sums over texts, all zero at first but by_class, which is that once it has_more.
 cdef struct Totals:
-    uint64_t by_class[N_CLASSES]
+    uint64_t n_neutral
+    uint64_t n_latin
+    uint64_t n_special
     uint64_t n_unknown
     uint64_t n_byte_fallback
+    bint has_more
+    uint64_t[N_CLASSES] by_class
+
+cdef inline void start_totals(Totals* totals) noexcept nogil:
+    totals.n_neutral = totals.n_latin = totals.n_special = totals.n_unknown = totals.n_byte_fallback = 0
+    totals.has_more = False
+
+cdef class Tally:
+    cdef readonly uint64_t n_tokens
+    cdef readonly uint64_t n_unknown
+    cdef readonly uint64_t n_byte_fallback
+    cdef readonly dict scripts
+
+    cdef tuple fields(self)
 
 cdef class Tallier:
     cdef Engine engine
     cdef object trace        # of a TextInput: where its tokens are
     cdef uint8_t* classes    # by id
+    cdef uint64_t* kinds     # two bits an id
     # By id: the script of the last character that is no inherited mark, TW_INHERITED for none; of a BYTE that byte.
     cdef uint8_t* lasts
     cdef KeptScripts kept    # None where the places of tokens are always needed
@@ -35,10 +55,10 @@ cdef class Tallier:
     cdef bint look_at_bytes(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1
     cdef bint look_at_spellings(self, uint32_t* counts, const uint32_t* ids, size_t n) except -1
     cdef int count_places(
-        self, uint32_t* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
+        self, Counts* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
     ) except -1
+    cdef int lay_out_kinds(self, size_t n_ids) except -1
     cdef void classify_vocab(self, Vocab vocab) noexcept
     cdef int classify_spellings(self, dict spellings, object spec) except -1
 
-# The sums as a Tally.
-cdef object tally_of(const Totals* totals)
+cdef Tally tally_of(const Totals* totals)

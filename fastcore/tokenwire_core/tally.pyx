@@ -10,10 +10,9 @@ Cost: a look into a table for each token, a pass over the text where a normalize
 where some depend on the text; and where the text has to be encoded with places, as much as that.
 """
 
-from typing import NamedTuple
-
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.string cimport memcpy, memset
 
 from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all
@@ -26,10 +25,15 @@ from tokenwire_core.vocab cimport Vocab, VocabTables
 
 cdef enum:
     LANES = 4
-    MANY = 256               # tokens from here on are counted in lanes
+    BLOCK = 256              # tokens that are counted in one way
+    # Of a kind, two bits in a word for 32 ids: so those of the ids that most texts are made of fit into 8 KiB.
+    LATIN_KIND = 1           # 0 is neutral
+    OTHER_KIND = 2
 
 
-class Tally(NamedTuple):
+@cython.final
+@cython.freelist(16)
+cdef class Tally:
     """What the tokens of a text are.
 
     Attributes:
@@ -40,10 +44,20 @@ class Tally(NamedTuple):
             `special` for control tokens and those of the template. Their sum is n_tokens.
     """
 
-    n_tokens: int
-    n_unknown: int
-    n_byte_fallback: int
-    scripts: dict[str, int]
+    def __init__(self, uint64_t n_tokens, uint64_t n_unknown, uint64_t n_byte_fallback, dict scripts not None):
+        self.n_tokens = n_tokens
+        self.n_unknown = n_unknown
+        self.n_byte_fallback = n_byte_fallback
+        self.scripts = scripts
+
+    def __eq__(self, other):
+        return isinstance(other, Tally) and self.fields() == (<Tally>other).fields()
+
+    def __repr__(self):
+        return "Tally(n_tokens={}, n_unknown={}, n_byte_fallback={}, scripts={})".format(*self.fields())
+
+    cdef tuple fields(self):
+        return self.n_tokens, self.n_unknown, self.n_byte_fallback, self.scripts
 
 
 cdef unsigned find_code(str code):
@@ -54,13 +68,21 @@ cdef unsigned find_code(str code):
     raise ValueError(f"there is no script {code}")
 
 
-cdef unsigned HANI = find_code("Hani"), HIRA = find_code("Hira"), KANA = find_code("Kana")
+cdef unsigned LATN = find_code("Latn"), HANI = find_code("Hani"), HIRA = find_code("Hira"), KANA = find_code("Kana")
 
 cdef list NAMES = [tw_script_codes[number].decode("ascii") for number in range(TW_N_SCRIPTS)]
 NAMES[NEUTRAL] = "Zyyy"
 
 SCRIPTS = (*sorted({*NAMES, "Jpan"}), "special")
 """All that `Tally.scripts` can name."""
+
+
+# Tokens of a text by their class.
+cdef struct Counts:
+    size_t n_neutral         # in blocks that have nothing else
+    size_t n_latin
+    bint has_more            # there are other blocks: their tokens are in lanes[0]
+    uint32_t[LANES][N_CLASSES] lanes
 
 
 # Marks that stand together, and the script that all of them take.
@@ -182,10 +204,23 @@ cdef class Tallier:
         for id in spec.byte_fallback_ids:
             self.classes[id] = BYTE
             self.lasts[id] = int(engine.bytes_of(id)[3:5], 16)
+        self.lay_out_kinds(len(engine.integers))
 
     def __dealloc__(self):
+        PyMem_Free(self.kinds)
         PyMem_Free(self.classes)
         PyMem_Free(self.lasts)
+
+    cdef int lay_out_kinds(self, size_t n_ids) except -1:
+        cdef size_t id
+        cdef uint64_t kind
+        self.kinds = <uint64_t*>PyMem_Calloc((n_ids >> 5) + 1, sizeof(uint64_t))
+        if self.kinds == NULL:
+            raise MemoryError
+        for id in range(n_ids):
+            kind = 0 if self.classes[id] == NEUTRAL else LATIN_KIND if self.classes[id] == LATN else OTHER_KIND
+            self.kinds[id >> 5] |= kind << (2 * id & 63)
+        return 0
 
     cdef void classify_vocab(self, Vocab vocab) noexcept:
         cdef const uint32_t* starts = vocab.tables.starts
@@ -209,26 +244,32 @@ cdef class Tallier:
         return 0
 
     cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1:
-        cdef uint32_t counts[N_CLASSES]
+        cdef Counts counts
+        cdef uint32_t* by_class = counts.lanes[0]
         cdef const uint8_t* p
         cdef size_t n_bytes = source.view(&p), k
-        cdef bint has_look
-        count_classes(counts, self.classes, ids, n)
-        totals.n_unknown += counts[UNKNOWN]
-        totals.n_byte_fallback += counts[BYTE]
-        has_look = counts[LOOK] or counts[UNKNOWN] or counts[BYTE]
-        counts[LOOK] = counts[UNKNOWN] = counts[BYTE] = 0
-        if (
-            self.kept is None
-            or (self.engine.tiling is None and not self.kept.keep(p, n_bytes))
-            or (has_look and not self.look(counts, ids, n, p))
-        ):
-            self.count_places(counts, ids, n, source, p)
-        if counts[HANI] and has_kana(p, n_bytes):
-            counts[JPAN] = counts[HANI]
-            counts[HANI] = 0
+        cdef bint has_look = False, is_placed
+        count_ids(&counts, self.kinds, self.classes, ids, n)
+        if counts.has_more:
+            totals.n_unknown += by_class[UNKNOWN]
+            totals.n_byte_fallback += by_class[BYTE]
+            has_look = by_class[LOOK] or by_class[UNKNOWN] or by_class[BYTE]
+            by_class[LOOK] = by_class[UNKNOWN] = by_class[BYTE] = 0
+        is_placed = self.kept is None or (self.engine.tiling is None and not self.kept.keep(p, n_bytes))
+        if is_placed or (has_look and not self.look(by_class, ids, n, p)):
+            self.count_places(&counts, ids, n, source, p)
+        totals.n_neutral += counts.n_neutral
+        totals.n_latin += counts.n_latin
+        if not counts.has_more:
+            return 0
+        if by_class[HANI] and (by_class[HIRA] or by_class[KANA] or has_kana(p, n_bytes)):
+            by_class[JPAN] = by_class[HANI]
+            by_class[HANI] = 0
+        if not totals.has_more:
+            totals.has_more = True
+            memset(totals.by_class, 0, sizeof(totals.by_class))
         for k in range(N_CLASSES):
-            totals.by_class[k] += counts[k]
+            totals.by_class[k] += by_class[k]
         return 0
 
     cdef bint look(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1:
@@ -303,7 +344,7 @@ cdef class Tallier:
         return True
 
     cdef int count_places(
-        self, uint32_t* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
+        self, Counts* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
     ) except -1:
         """Count anew, all tokens by where they are."""
         cdef const uint32_t* starts
@@ -315,45 +356,96 @@ cdef class Tallier:
             raise AssertionError("a text had fewer tokens when it was encoded with places")
         starts = <const uint32_t*>PyBytes_AS_STRING(packed_starts)
         ends = <const uint32_t*>PyBytes_AS_STRING(packed_ends)
-        memset(counts, 0, N_CLASSES * sizeof(uint32_t))
+        counts.n_neutral = counts.n_latin = 0
+        counts.has_more = True
+        memset(counts.lanes, 0, sizeof(counts.lanes))
         for i in range(n):
             if self.classes[ids[i]] == SPECIAL:
-                counts[SPECIAL] += 1
+                counts.lanes[0][SPECIAL] += 1
             else:
-                counts[script_at(p, starts[i], ends[i], &marks)] += 1
+                counts.lanes[0][script_at(p, starts[i], ends[i], &marks)] += 1
         return 0
 
 
-cdef void count_classes(uint32_t* counts, const uint8_t* classes, const uint32_t* ids, size_t n) noexcept nogil:
-    cdef uint32_t lanes[LANES - 1][N_CLASSES]
-    cdef size_t i = 0, k
-    memset(counts, 0, N_CLASSES * sizeof(uint32_t))
-    if n >= MANY:
-        # Neighbours are often of one class: in lanes of their own they do not wait for each other.
-        memset(lanes, 0, sizeof(lanes))
-        while i + LANES <= n:
-            counts[classes[ids[i]]] += 1
-            lanes[0][classes[ids[i + 1]]] += 1
-            lanes[1][classes[ids[i + 2]]] += 1
-            lanes[2][classes[ids[i + 3]]] += 1
-            i += LANES
+cdef void count_ids(
+    Counts* counts, const uint64_t* kinds, const uint8_t* classes, const uint32_t* ids, size_t n
+) noexcept nogil:
+    """Count all ids by their class, block by block: by kind alone where that tells, in most texts most of the time."""
+    cdef size_t start = 0, size, n_latin = 0, k
+    cdef unsigned n_failed = 0           # blocks in a row that had others
+    counts.n_neutral = counts.n_latin = 0
+    counts.has_more = False
+    while start < n:
+        size = min(<size_t>BLOCK, n - start)
+        if n_failed < 2 and count_kinds(kinds, ids + start, size, &n_latin):
+            n_failed = 0
+            counts.n_latin += n_latin
+            counts.n_neutral += size - n_latin
+        else:
+            n_failed += 1
+            if not counts.has_more:
+                counts.has_more = True
+                memset(counts.lanes, 0, sizeof(counts.lanes))
+            count_classes(counts.lanes, classes, ids + start, size)
+        start += size
+    if counts.has_more:
         for k in range(N_CLASSES):
-            counts[k] += lanes[0][k] + lanes[1][k] + lanes[2][k]
+            counts.lanes[0][k] += counts.lanes[1][k] + counts.lanes[2][k] + counts.lanes[3][k]
+
+
+cdef bint count_kinds(const uint64_t* kinds, const uint32_t* ids, size_t n, size_t* n_latin) noexcept nogil:
+    """Whether all ids are neutral or Latin; and how many are Latin."""
+    cdef uint64_t kind, all_kinds = 0
+    cdef size_t i, latin = 0
+    for i in range(n):
+        kind = kinds[ids[i] >> 5] >> (2 * ids[i] & 63)
+        latin += kind & LATIN_KIND
+        all_kinds |= kind
+    n_latin[0] = latin
+    return not all_kinds & OTHER_KIND
+
+
+cdef void count_classes(
+    uint32_t[LANES][N_CLASSES] lanes, const uint8_t* classes, const uint32_t* ids, size_t n
+) noexcept nogil:
+    # Neighbours are often of one class: in lanes of their own they do not wait for each other.
+    cdef size_t i = 0
+    while i + LANES <= n:
+        lanes[0][classes[ids[i]]] += 1
+        lanes[1][classes[ids[i + 1]]] += 1
+        lanes[2][classes[ids[i + 2]]] += 1
+        lanes[3][classes[ids[i + 3]]] += 1
+        i += LANES
     while i < n:
-        counts[classes[ids[i]]] += 1
+        lanes[0][classes[ids[i]]] += 1
         i += 1
 
 
-cdef object tally_of(const Totals* totals):
+cdef Tally tally_of(const Totals* totals):
     cdef unsigned number
-    cdef uint64_t n_tokens = 0
+    cdef uint64_t n_tokens = totals.n_neutral + totals.n_latin + totals.n_special
+    cdef Tally tally = Tally.__new__(Tally)
     cdef dict scripts = {}
-    for number in range(N_CLASSES):
-        if totals.by_class[number]:
+    add_script(scripts, NEUTRAL, totals.n_neutral)
+    add_script(scripts, LATN, totals.n_latin)
+    add_script(scripts, SPECIAL, totals.n_special)
+    if totals.has_more:
+        for number in range(N_CLASSES):
+            add_script(scripts, number, totals.by_class[number])
             n_tokens += totals.by_class[number]
-            scripts[name_of(number)] = totals.by_class[number]
-    return tuple.__new__(Tally, (n_tokens, totals.n_unknown, totals.n_byte_fallback, scripts))
+    tally.n_tokens = n_tokens
+    tally.n_unknown = totals.n_unknown
+    tally.n_byte_fallback = totals.n_byte_fallback
+    tally.scripts = scripts
+    return tally
 
 
-cdef str name_of(unsigned number):
+cdef inline int add_script(dict scripts, unsigned number, uint64_t n_tokens) except -1:
+    if n_tokens:
+        name = name_of(number)
+        scripts[name] = scripts.get(name, 0) + n_tokens
+    return 0
+
+
+cdef inline str name_of(unsigned number):
     return "special" if number == SPECIAL else "Jpan" if number == JPAN else NAMES[number]
