@@ -15,4 +15,6 @@ class Appearance:
     @property
     def notation(self) -> Notation: ...
 
+APPEARANCES: tuple[Appearance, ...]
+
 def look(utf8: bytes, max_codepoints: int) -> Appearance: ...

@@ -92,13 +92,9 @@ class Notation(Enum):
     DATA = "data"
 
 
-cdef object prose = Notation.PROSE, unclear = Notation.UNCLEAR, data = Notation.DATA
-
-
 @cython.final
-@cython.freelist(8)
 cdef class Appearance:
-    """What the beginning of a text looks like.
+    """What the beginning of a text looks like. There is one object for each that there can be: `APPEARANCES`.
 
     Attributes:
         script: the ISO 15924 code of what at least 70% of the letters have, `Jpan` where that is Han and kana or kana
@@ -168,24 +164,54 @@ cdef void see(Seen* seen, const uint8_t* p, size_t n, uint32_t max_codepoints) n
         start = end + ill_formed_length(p, n, end)
 
 
-cdef str main_script(const Seen* seen, uint32_t n_all):
+cdef list NOTATIONS = list(Notation)
+# An appearance's place, but for its notation: by number of the script; behind them, Han and kana; at 0, no script, and behind all the same without letters.
+cdef enum:
+    JPAN = TW_N_SCRIPTS
+    NO_LETTERS = TW_N_SCRIPTS + 1
+    N_NOTATIONS = 3
+
+
+cdef unsigned main_script(const Seen* seen) noexcept nogil:
     cdef uint32_t n_kana = seen.n_letters[HIRA] + seen.n_letters[KANA]
-    cdef uint32_t n_han = seen.n_letters[HANI] + seen.n_letters[BOPO]
+    cdef uint32_t n_han = seen.n_letters[HANI] + seen.n_letters[BOPO], n_letters = 0
+    cdef double least
     cdef unsigned script
-    if n_kana + n_han >= MAIN_SHARE * n_all:
-        return "Jpan" if n_kana else "Hani"
     for script in range(1, TW_N_SCRIPTS):
-        if seen.n_letters[script] >= MAIN_SHARE * n_all:
-            return codes[script]
-    return ""
+        n_letters += seen.n_letters[script]
+    if n_letters == 0:
+        return NO_LETTERS
+    least = MAIN_SHARE * n_letters
+    if n_kana + n_han >= least:
+        return JPAN if n_kana else HANI
+    for script in range(1, TW_N_SCRIPTS):
+        if seen.n_letters[script] >= least:
+            return script
+    return 0
 
 
-cdef object notation_of(const Seen* seen):
+cdef unsigned notation_of(const Seen* seen) noexcept nogil:
+    """Its number in NOTATIONS."""
     if seen.n_noise <= PROSE_SHARE * seen.n_codepoints:
-        return prose
-    if seen.n_noise >= max(DATA_LEAST, DATA_SHARE * seen.n_codepoints):
-        return data
-    return unclear
+        return 0
+    return 2 if seen.n_noise >= max(DATA_LEAST, DATA_SHARE * seen.n_codepoints) else 1
+
+
+cdef Appearance new_appearance(str script, bint has_letters, object notation):
+    cdef Appearance made = Appearance.__new__(Appearance)
+    made.script = script
+    made.has_letters = has_letters
+    made.notation = notation
+    return made
+
+
+APPEARANCES = tuple([
+    new_appearance(script, has_letters, notation)
+    for script, has_letters in (*((code, True) for code in ("", *codes[1:], "Jpan")), ("", False))
+    for notation in NOTATIONS
+])
+"""All that `look` can give."""
+cdef tuple appearances = APPEARANCES
 
 
 def look(bytes utf8 not None, Py_ssize_t max_codepoints) -> Appearance:
@@ -195,16 +221,7 @@ def look(bytes utf8 not None, Py_ssize_t max_codepoints) -> Appearance:
         ValueError: `max_codepoints` is negative, or 2**31 or more.
     """
     cdef Seen seen
-    cdef Appearance made
-    cdef uint32_t n_letters = 0
-    cdef unsigned script
     if not 0 <= max_codepoints < 1 << 31:
         raise ValueError(f"max_codepoints is {max_codepoints}; it must be 0 or more, and below 2**31")
     see(&seen, <const uint8_t*>PyBytes_AS_STRING(utf8), PyBytes_GET_SIZE(utf8), <uint32_t>max_codepoints)
-    for script in range(1, TW_N_SCRIPTS):
-        n_letters += seen.n_letters[script]
-    made = Appearance.__new__(Appearance)
-    made.script = main_script(&seen, n_letters) if n_letters else ""
-    made.has_letters = n_letters > 0
-    made.notation = notation_of(&seen)
-    return made
+    return <Appearance>appearances[main_script(&seen) * N_NOTATIONS + notation_of(&seen)]

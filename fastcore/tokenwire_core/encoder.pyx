@@ -191,9 +191,10 @@ cdef class Encoder:
         cdef size_t before = 0
         cdef uint64_t most = most_of(limit)
         start_totals(&totals)
-        for run in self.layout(1 if pair is None else 2, add_special):
-            if not isinstance(run, TextRun):
-                totals.n_special += len(run.ids)
+        if add_special or pair is not None:
+            for run in self.layout(1 if pair is None else 2, add_special):
+                if not isinstance(run, TextRun):
+                    totals.n_special += len(run.ids)
         s = self.acquire(True, TRACE_NOTHING)
         try:
             for each in (text,) if pair is None else (text, pair):

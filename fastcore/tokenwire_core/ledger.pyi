@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Self, final
 
 @final
@@ -41,16 +41,14 @@ class Ledger:
     @property
     def size(self) -> int: ...
     def add(self, place: int, amount: int = 1) -> None: ...
-    def observe(self, place: int, bounds: Bounds, value: float) -> None: ...
     def copy(self) -> list[float]: ...
 
 @final
-class Bounds:
-    """The upper bounds of a histogram's buckets."""
+class Histogram:
+    """A number for each bucket, and the sum of the values."""
 
-    def __new__(cls, bounds: Sequence[float]) -> Self: ...
-    @property
-    def n(self) -> int: ...
+    def __new__(cls, ledger: Ledger, place: int, bounds: Sequence[float]) -> Self: ...
+    def observe(self, value: float) -> None: ...
 
 @final
 class Account:
@@ -61,10 +59,11 @@ class Account:
         ledger: Ledger,
         volumes: Sequence[int],
         gaps: Sequence[int],
-        languages: Mapping[str, int],
-        scripts: Mapping[str, int],
-        decisions: Mapping[str, int],
-        request_tokens: int,
-        bounds: Bounds,
+        languages: dict[str, int],
+        scripts: dict[str, int],
+        decisions: dict[str, int],
+        tenants: dict[str, int],
+        other_tenant: int,
+        request_tokens: Histogram,
     ) -> Self: ...
-    def add(self, usage: list[InputUsage], share: int) -> None: ...
+    def add(self, usage: list[InputUsage], tenant: str) -> None: ...

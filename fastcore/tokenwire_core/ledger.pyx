@@ -78,16 +78,6 @@ cdef class Ledger:
         self.check(place)
         self.whole[place] += amount
 
-    def observe(self, Py_ssize_t place, Bounds bounds not None, double value):
-        """Add a value to the histogram at `place`: a number for each bucket, the last without a bound, and the sum.
-
-        Raises IndexError.
-        """
-        self.check(place)
-        self.check(place + bounds.n + 1)
-        self.whole[place + bounds.bucket(value)] += 1
-        self.broken[place + bounds.n + 1] += value
-
     def copy(self) -> list[float]:
         """All numbers as they are now."""
         cdef Py_ssize_t i
@@ -103,29 +93,52 @@ cdef class Ledger:
 
 
 @cython.final
-cdef class Bounds:
-    """The upper bounds of a histogram's buckets, which rise. A value on a bound is in its bucket."""
+cdef class Histogram:
+    """A number for each bucket, the last without a bound, and behind them the sum of the values.
 
+    Args:
+        ledger, place: what they are added to, and where the first of them is.
+        bounds: the upper bounds of the buckets, which rise. A value on a bound is in its bucket.
+
+    Raises:
+        IndexError: the ledger has no such places.
+    """
+
+    cdef Ledger ledger
+    cdef Py_ssize_t place
     cdef double* upper
-    cdef readonly Py_ssize_t n
+    cdef Py_ssize_t n_bounds
 
-    def __cinit__(self, bounds):
+    def __cinit__(self, Ledger ledger not None, Py_ssize_t place, bounds):
         cdef Py_ssize_t i
-        self.n = len(bounds)
-        self.upper = <double*>PyMem_Calloc(self.n + 1, sizeof(double))
+        self.ledger = ledger
+        self.place = place
+        self.n_bounds = len(bounds)
+        self.upper = <double*>PyMem_Calloc(self.n_bounds + 1, sizeof(double))
         if self.upper == NULL:
             raise MemoryError
-        for i in range(self.n):
+        for i in range(self.n_bounds):
             self.upper[i] = bounds[i]
+        ledger.check(place)
+        ledger.check(place + self.n_bounds + 1)
 
     def __dealloc__(self):
         PyMem_Free(self.upper)
 
-    cdef Py_ssize_t bucket(self, double value) noexcept nogil:
+    def observe(self, double value):
+        """Add a value."""
+        self.bucket(value)[0] += 1
+        self.ledger.broken[self.place + self.n_bounds + 1] += value
+
+    cdef void observe_whole(self, int64_t value) noexcept:
+        self.bucket(<double>value)[0] += 1
+        self.ledger.whole[self.place + self.n_bounds + 1] += value
+
+    cdef int64_t* bucket(self, double value) noexcept:
         cdef Py_ssize_t i = 0
-        while i < self.n and value > self.upper[i]:
+        while i < self.n_bounds and value > self.upper[i]:
             i += 1
-        return i
+        return &self.ledger.whole[self.place + i]
 
 
 @cython.final
@@ -138,7 +151,12 @@ cdef class Account:
         gaps: the places of unknown tokens and of byte fallback, to which `languages` are added.
         languages: by language, what it adds to a place.
         scripts, decisions: the places of tokens by script, and of inputs by what decided their language.
-        request_tokens, bounds: a histogram of tokens by request.
+        tenants: the places of tokens by who asked.
+        other_tenant: the place for whoever is not among them.
+        request_tokens: tokens by request.
+
+    Raises:
+        IndexError: the ledger has no such places.
     """
 
     cdef Ledger ledger
@@ -147,12 +165,13 @@ cdef class Account:
     cdef dict languages
     cdef dict scripts
     cdef dict decisions
-    cdef Py_ssize_t request_tokens
-    cdef Bounds bounds
+    cdef dict tenants
+    cdef object other_tenant
+    cdef Histogram request_tokens
 
     def __cinit__(
         self, Ledger ledger not None, volumes, gaps, dict languages not None, dict scripts not None,
-        dict decisions not None, Py_ssize_t request_tokens, Bounds bounds not None,
+        dict decisions not None, dict tenants not None, other_tenant, Histogram request_tokens not None,
     ):
         cdef Py_ssize_t place, last = max(languages.values())
         self.ledger = ledger
@@ -161,19 +180,19 @@ cdef class Account:
         self.languages = languages
         self.scripts = scripts
         self.decisions = decisions
+        self.tenants = tenants
+        self.other_tenant = other_tenant
         self.request_tokens = request_tokens
-        self.bounds = bounds
         for place in (*volumes, *gaps):
             ledger.check(place)
             ledger.check(place + last)
-        for place in (*scripts.values(), *decisions.values(), request_tokens, request_tokens + bounds.n + 1):
+        for place in (*scripts.values(), *decisions.values(), *tenants.values(), other_tenant):
             ledger.check(place)
 
-    def add(self, list usage not None, Py_ssize_t share):
-        """Add what the inputs of a call used, and the tokens of all at `share`.
+    def add(self, list usage not None, str tenant not None):
+        """Add what the inputs of a call used.
 
         Raises:
-            IndexError: of `share`.
             KeyError: a language, script or decision has no place. All before it is added.
         """
         cdef InputUsage used
@@ -182,7 +201,6 @@ cdef class Account:
         cdef Py_ssize_t i, language, decision, at
         cdef PyObject* script
         cdef PyObject* amount
-        self.ledger.check(share)
         for i in range(PyList_GET_SIZE(usage)):
             used = <InputUsage?>(<object>PyList_GET_ITEM(usage, i))
             language = self.languages[used.language]
@@ -198,6 +216,5 @@ cdef class Account:
                 at = 0
                 while PyDict_Next(used.scripts, &at, &script, &amount):
                     whole[<Py_ssize_t>self.scripts[<object>script]] += <object>amount
-        whole[share] += n_tokens
-        whole[self.request_tokens + self.bounds.bucket(<double>n_tokens)] += 1
-        whole[self.request_tokens + self.bounds.n + 1] += n_tokens
+        whole[<Py_ssize_t>self.tenants.get(tenant, self.other_tenant)] += n_tokens
+        self.request_tokens.observe_whole(n_tokens)

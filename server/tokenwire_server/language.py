@@ -8,7 +8,8 @@ Who decides, in this order, on the first 256 characters:
 4. where no script has 70% of the letters, that alone: `mul`;
 5. the detector, if there is one, for prose in a script of many languages; it answers where it is certain.
 
-All else is `und`. Cost for an input of any length: 1 µs for a tag, 2 µs otherwise, and what `detector.py` says of itself.
+All else is `und`. Cost for an input of any length: 1 µs for a tag, 2 µs otherwise, and what `detector.py` says of
+itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from tokenwire_core.appearance import Notation, look
+from tokenwire_core.appearance import APPEARANCES, Appearance, Notation, look
 
 from tokenwire_server import detector as detectors
 from tokenwire_server.detector import Detector
@@ -85,22 +86,33 @@ def label(tag: str, utf8: bytes, detector: Detector | None = None) -> tuple[str,
     """
     if tag:
         language = _from_tag(tag)
-        return (language, DECLARED) if language is not None else (UNDETERMINED, NONE)
+        return (language, DECLARED) if language is not None else _NOT_KNOWN
     seen = look(utf8, _SAMPLE_CODEPOINTS)
-    script = seen.script
-    language = LANGUAGE_OF_SCRIPT.get(script)
+    decided = _DECIDED.get(seen)
+    if decided is not None:
+        return decided
+    if detector is not None:
+        text = utf8[:_SAMPLE_BYTES].decode("utf-8", "replace")[:_SAMPLE_CODEPOINTS]
+        language = detector.detect(text, seen.script)
+        if language in _NATURAL:
+            return language, DETECTOR
+    return _NOT_KNOWN
+
+
+def _decided(seen: Appearance) -> tuple[str, str] | None:
+    """What a text's appearance alone decides; None where a detector may know more."""
+    language = LANGUAGE_OF_SCRIPT.get(seen.script)
     if language is not None:
         return language, SCRIPT
     if seen.notation is Notation.DATA:
         return NO_LANGUAGE, SIGNS
-    if seen.has_letters and not script:
+    if seen.has_letters and not seen.script:
         return MULTIPLE, SCRIPT
-    if detector is not None and seen.notation is Notation.PROSE and script in detectors.SCRIPTS:
-        text = utf8[:_SAMPLE_BYTES].decode("utf-8", "replace")[:_SAMPLE_CODEPOINTS]
-        language = detector.detect(text, script)
-        if language in _NATURAL:
-            return language, DETECTOR
-    return UNDETERMINED, NONE
+    return None if seen.notation is Notation.PROSE and seen.script in detectors.SCRIPTS else _NOT_KNOWN
+
+
+_NOT_KNOWN = UNDETERMINED, NONE
+_DECIDED = {seen: decided for seen in APPEARANCES if (decided := _decided(seen)) is not None}
 
 
 def _from_tag(tag: str) -> str | None:

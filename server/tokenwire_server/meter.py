@@ -12,7 +12,7 @@ from importlib import metadata
 
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.exposition import generate_latest
-from tokenwire_core.ledger import Account, Bounds
+from tokenwire_core.ledger import Account, Histogram
 
 from tokenwire_server.call import Call
 from tokenwire_server.config import NO_TENANT, OTHER_TENANT
@@ -57,48 +57,55 @@ class Meter:
         shares, (of_tenant, of_share_tokenizer, of_share_operation) = series.places(
             "tokenwire_tenant_tokens_total"
         )
-        self._of_tenant = {"": of_tenant[NO_TENANT], **{name: of_tenant[name] for name in tenants}}
-        self._of_other_tenant = of_tenant[OTHER_TENANT]
-        bounds = {metric.name: Bounds(metric.bounds) for metric in METRICS}
+        bounds = {metric.name: metric.bounds for metric in METRICS}
         request_tokens = series.places_by_value("tokenwire_request_tokens")
-        self._accounts = {
-            (tokenizer, operation): (
-                Account(
-                    series.numbers,
-                    [place + of_tokenizer[tokenizer] + of_operation[operation] for place in volumes],
-                    [place + of_gap_tokenizer[tokenizer] for place in gaps],
-                    of_language,
-                    {
-                        script: script_tokens + of_script_tokenizer[tokenizer] + offset
-                        for script, offset in of_script.items()
-                    },
-                    series.places_by_value("tokenwire_language_decisions_total"),
-                    request_tokens[operation],
-                    bounds["tokenwire_request_tokens"],
-                ),
-                shares + of_share_tokenizer[tokenizer] + of_share_operation[operation],
+        decisions = series.places_by_value("tokenwire_language_decisions_total")
+
+        def account(tokenizer: str, operation: str) -> Account:
+            share = shares + of_share_tokenizer[tokenizer] + of_share_operation[operation]
+            return Account(
+                series.numbers,
+                [place + of_tokenizer[tokenizer] + of_operation[operation] for place in volumes],
+                [place + of_gap_tokenizer[tokenizer] for place in gaps],
+                of_language,
+                {
+                    script: script_tokens + of_script_tokenizer[tokenizer] + offset
+                    for script, offset in of_script.items()
+                },
+                decisions,
+                {
+                    "": share + of_tenant[NO_TENANT],
+                    **{name: share + of_tenant[name] for name in tenants},
+                },
+                share + of_tenant[OTHER_TENANT],
+                Histogram(series.numbers, request_tokens[operation], bounds["tokenwire_request_tokens"]),
             )
+
+        self._accounts = {
+            (tokenizer, operation): account(tokenizer, operation)
             for tokenizer in tokenizers
             for operation in TEXT_OPERATIONS
         }
-        self._second_bounds = bounds["tokenwire_request_duration_seconds"]
-        self._durations = series.places_by_value("tokenwire_request_duration_seconds")
+        name = "tokenwire_request_duration_seconds"
+        self._durations = {
+            operation: Histogram(series.numbers, place, bounds[name])
+            for operation, place in series.places_by_value(name).items()
+        }
         self._errors = series.places_by_value("tokenwire_errors_total")
         self._shed = series.places_by_value("tokenwire_shed_total")
 
     def answered(self, call: Call) -> None:
         """Count what an answered call used: tokens of its good inputs, errors of the others."""
-        found = self._accounts.get((call.tokenizer, call.operation))
-        if found is None:  # An operation without inputs.
+        account = self._accounts.get((call.tokenizer, call.operation))
+        if account is None:  # An operation without inputs.
             return
-        account, shares = found
-        account.add(call.usage, shares + self._of_tenant.get(call.identity, self._of_other_tenant))
+        account.add(call.usage, call.identity)
         for reason in call.input_faults:
             self.refused(reason)
 
     def took(self, operation: str, duration_s: float) -> None:
         """Record how long a request took, answered or refused."""
-        self._series.numbers.observe(self._durations[operation], self._second_bounds, duration_s)
+        self._durations[operation].observe(duration_s)
 
     def refused(self, reason: str) -> None:
         """Count a request that was refused whole."""

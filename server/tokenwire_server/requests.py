@@ -80,9 +80,9 @@ class Text:
         """How many code points the text has that the core accepted: ill-formed parts count as they are replaced."""
         if self.invalid == "error" and self.pair is None:
             return count_codepoints(self.utf8)
-        return sum([
-            count_codepoints(utf8 if self.invalid == "error" else repair(utf8)[0]) for utf8 in self.both
-        ])
+        return sum(
+            [count_codepoints(utf8 if self.invalid == "error" else repair(utf8)[0]) for utf8 in self.both]
+        )
 
 
 @dataclass(frozen=True, slots=True)

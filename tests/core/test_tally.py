@@ -17,13 +17,14 @@ from tokenizers import Tokenizer
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.encoder import Encoder
+from tokenwire_core.errors import TokenizerError
 from tokenwire_core.kept_scripts import joint_characters, keeps_script
 from tokenwire_core.reference_scripts import script_of, token_scripts
 from tokenwire_core.script_changes import DIAERESIS
 from tokenwire_core.segment import Segment
 from tokenwire_core.tally import Tally
 
-from tests import artifact_files, families
+from tests import artifact_files, families, rank_files
 from tests.core import model_files
 from tests.core.charsmaps import charsmap
 from tests.core.hf_documents import bpe
@@ -228,3 +229,11 @@ def test_marks_without_end_are_passed_once() -> None:
     encoder = family("byte-level-bpe")
     for text in ("\u0301" * 200_000, "a" + "\u0301" * 200_000):
         assert list(encoder.tally(text).scripts) == ["Latn" if text[0] == "a" else "Zyyy"]
+
+
+def test_a_pair_needs_a_template() -> None:
+    """Where `encode` refuses two texts, so does the tally."""
+    encoder = rank_files.ours("cl100k_base")
+    for method in (encoder.encode, encoder.tally):
+        with pytest.raises(TokenizerError, match="no template"):
+            method("a", "b")
