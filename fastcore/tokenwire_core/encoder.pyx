@@ -141,6 +141,7 @@ cdef class Encoder:
                 self.run(s, source, NO_LIMIT)
                 sizes.append(s.n_ids - before)
             encoding.sizes = tuple(sizes)
+            encoding.is_rewritten = s.is_rewritten
             packed = PyBytes_FromStringAndSize(<const char*>s.ids, s.n_ids * sizeof(uint32_t))
         finally:
             self.release(s)
@@ -201,7 +202,7 @@ cdef class Encoder:
                 source = read_text(each, special, invalid)
                 before = s.n_ids
                 self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.n_special))
-                self.add_tally(&totals, s.ids + before, s.n_ids - before, source)
+                self.add_tally(&totals, s.ids + before, s.n_ids - before, source, s.is_rewritten)
         finally:
             self.release(s)
         return tally_of(&totals)
@@ -215,17 +216,19 @@ cdef class Encoder:
         for run in encoding.layout:
             if isinstance(run, TextRun):
                 n = encoding.sizes[run.text]
-                self.add_tally(&totals, ids, n, encoding.inputs[run.text])
+                self.add_tally(&totals, ids, n, encoding.inputs[run.text], encoding.is_rewritten)
             else:
                 n = len(run.ids)
                 totals.n_special += n
             ids += n
         return tally_of(&totals)
 
-    cdef int add_tally(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1:
+    cdef int add_tally(
+        self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten
+    ) except -1:
         if self.tallier is None:
             self.tallier = Tallier(self.engine, self.spec, self.trace)
-        return self.tallier.add(totals, ids, n, source)
+        return self.tallier.add(totals, ids, n, source, is_rewritten)
 
     def find_control_tokens(self, text, invalid="error"):
         """The spellings of control tokens in a str or bytes, as `allow` would find them.
@@ -344,6 +347,7 @@ cdef class Encoder:
         s.n_ids = 0
         s.keep = keep
         s.tracing = tracing
+        s.is_rewritten = False
         if tracing and not reserve_tokens(s, 1):
             free_scratch(s)
             raise MemoryError

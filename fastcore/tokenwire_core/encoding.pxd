@@ -7,6 +7,7 @@ cdef class Encoding:
     cdef tuple inputs            # the Input of each text
     cdef tuple layout            # what the ids are made of, see template.Layout
     cdef tuple sizes             # how many tokens each text has
+    cdef bint is_rewritten       # a normalizer has changed one of them, or may have
     cdef list id_list
     cdef dict traces             # (number of the text, reference): what Encoder.trace gave
 

@@ -47,11 +47,16 @@ cdef class Tallier:
     # By id: the script of the last character that is no inherited mark, TW_INHERITED for none; of a BYTE that byte.
     cdef uint8_t* lasts
     cdef KeptScripts kept    # None where the places of tokens are always needed
+    cdef bint spells_affixes # what entries spell beside the text has letters
     cdef bint is_whole       # the tokens are all of the normalized text, one after the other
 
     # Add the tokens of a text, or as many of its first ones as there are ids.
-    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1
-    cdef bint look(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1
+    # `is_rewritten`: a normalizer may have changed the text.
+    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten) except -1
+    cdef bint keeps_scripts(self, const uint8_t* p, size_t n, bint is_rewritten) except -1
+    cdef bint look(
+        self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p, bint is_rewritten
+    ) except -1
     cdef bint look_at_bytes(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1
     cdef bint look_at_spellings(self, uint32_t* counts, const uint32_t* ids, size_t n) except -1
     cdef int count_places(

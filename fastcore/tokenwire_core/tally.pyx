@@ -15,7 +15,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.string cimport memcpy, memset
 
-from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all
+from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all, spells_affixes
 from tokenwire_core.spec import PipelineSpec
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
@@ -181,6 +181,7 @@ cdef class Tallier:
         self.trace = trace
         self.kept = kept_scripts(spec)
         self.is_whole = leaves_all(spec)
+        self.spells_affixes = spells_affixes(spec)
         self.classes = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
         if self.classes == NULL:
             raise MemoryError
@@ -243,20 +244,22 @@ cdef class Tallier:
             self.lasts[id] = last_of(p, PyBytes_GET_SIZE(spelling))
         return 0
 
-    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1:
+    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten) except -1:
         cdef Counts counts
         cdef uint32_t* by_class = counts.lanes[0]
         cdef const uint8_t* p
         cdef size_t n_bytes = source.view(&p), k
-        cdef bint has_look = False, is_placed
+        cdef bint has_look = False
         count_ids(&counts, self.kinds, self.classes, ids, n)
         if counts.has_more:
             totals.n_unknown += by_class[UNKNOWN]
             totals.n_byte_fallback += by_class[BYTE]
             has_look = by_class[LOOK] or by_class[UNKNOWN] or by_class[BYTE]
             by_class[LOOK] = by_class[UNKNOWN] = by_class[BYTE] = 0
-        is_placed = self.kept is None or (self.engine.tiling is None and not self.kept.keep(p, n_bytes))
-        if is_placed or (has_look and not self.look(by_class, ids, n, p)):
+        if (
+            not self.keeps_scripts(p, n_bytes, is_rewritten)
+            or (has_look and not self.look(by_class, ids, n, p, is_rewritten))
+        ):
             self.count_places(&counts, ids, n, source, p)
         totals.n_neutral += counts.n_neutral
         totals.n_latin += counts.n_latin
@@ -272,11 +275,19 @@ cdef class Tallier:
             totals.by_class[k] += by_class[k]
         return 0
 
-    cdef bint look(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1:
+    cdef bint keeps_scripts(self, const uint8_t* p, size_t n, bint is_rewritten) except -1:
+        """Whether the characters of the text have the same scripts in what the tokens spell."""
+        if self.kept is None:
+            return False
+        return not (is_rewritten or self.spells_affixes) or self.kept.keep(p, n)
+
+    cdef bint look(
+        self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p, bint is_rewritten
+    ) except -1:
         """Count the tokens that depend on the text; False where that takes their places."""
         if self.engine.vocab is None:
             return self.is_whole and self.look_at_spellings(counts, ids, n)
-        if self.engine.tiling is not None:
+        if self.engine.tiling is not None or (not is_rewritten and self.engine.tiling_as_sent is not None):
             return self.look_at_bytes(counts, ids, n, p)
         return self.is_whole and self.look_at_bytes(counts, ids, n, NULL)
 
