@@ -1,21 +1,18 @@
 # How many tokens of a text belong to each script, and how many stand for text that the vocabulary lacks.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from tokenwire_core.class_counts cimport N_CLASSES, Classes, Counts
 from tokenwire_core.engine cimport Engine
 from tokenwire_core.kept_scripts cimport KeptScripts
 from tokenwire_core.text_input cimport TextInput
 from tokenwire_core.vocab cimport Vocab
 
-# What an id is: the number of its script, or one of these.
+# What an id is: the number of its script, LOOK, or one of these.
 cdef enum:
-    N_CLASSES = 256
     UNKNOWN = 250            # the model's unknown token
     BYTE = 251               # a byte of a character that the vocabulary lacks
     JPAN = 252               # Han in a text with kana
     SPECIAL = 253            # a control token, or one of the template
-    LOOK = 254               # what depends on the text otherwise
-
-cdef struct Counts
 
 # Sums over texts, all zero at first but by_class, which is that once it has_more.
 cdef struct Totals:
@@ -42,8 +39,7 @@ cdef class Tally:
 cdef class Tallier:
     cdef Engine engine
     cdef object trace        # of a TextInput: where its tokens are
-    cdef uint8_t* classes    # by id
-    cdef uint64_t* kinds     # two bits an id
+    cdef Classes classes
     # By id: the script of the last character that is no inherited mark, TW_INHERITED for none; of a BYTE that byte.
     cdef uint8_t* lasts
     cdef KeptScripts kept    # None where the places of tokens are always needed
@@ -58,11 +54,11 @@ cdef class Tallier:
         self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p, bint is_rewritten
     ) except -1
     cdef bint look_at_bytes(self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p) except -1
+    cdef bytes spelled(self, const uint32_t* ids, size_t n)
     cdef bint look_at_spellings(self, uint32_t* counts, const uint32_t* ids, size_t n) except -1
     cdef int count_places(
         self, Counts* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
     ) except -1
-    cdef int lay_out_kinds(self, size_t n_ids) except -1
     cdef void classify_vocab(self, Vocab vocab) noexcept
     cdef int classify_spellings(self, dict spellings, object spec) except -1
 

@@ -11,25 +11,19 @@ where some depend on the text; and where the text has to be encoded with places,
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memcpy, memset
 
 from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all, spells_affixes
 from tokenwire_core.spec import PipelineSpec
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
+from tokenwire_core.class_counts cimport count_ids, free_classes, lay_out_kinds, make_classes, start_lanes
+from tokenwire_core.token_scripts cimport HANI, HIRA, KANA, LATN, LOOK, Marks, class_of, has_kana, last_of, script_at, script_nearby
 from tokenwire_core.unicode_class cimport code_point_at
 from tokenwire_core.utf8 cimport first_ill_formed
 from tokenwire_core.vocab cimport Vocab, VocabTables
-
-cdef enum:
-    LANES = 4
-    BLOCK = 256              # tokens that are counted in one way
-    # Of a kind, two bits in a word for 32 ids: so those of the ids that most texts are made of fit into 8 KiB.
-    LATIN_KIND = 1           # 0 is neutral
-    OTHER_KIND = 2
-
 
 @cython.final
 @cython.freelist(16)
@@ -60,110 +54,11 @@ cdef class Tally:
         return self.n_tokens, self.n_unknown, self.n_byte_fallback, self.scripts
 
 
-cdef unsigned find_code(str code):
-    cdef unsigned number
-    for number in range(TW_N_SCRIPTS):
-        if tw_script_codes[number].decode("ascii") == code:
-            return number
-    raise ValueError(f"there is no script {code}")
-
-
-cdef unsigned LATN = find_code("Latn"), HANI = find_code("Hani"), HIRA = find_code("Hira"), KANA = find_code("Kana")
-
 cdef list NAMES = [tw_script_codes[number].decode("ascii") for number in range(TW_N_SCRIPTS)]
 NAMES[NEUTRAL] = "Zyyy"
 
 SCRIPTS = (*sorted({*NAMES, "Jpan"}), "special")
 """All that `Tally.scripts` can name."""
-
-
-# Tokens of a text by their class.
-cdef struct Counts:
-    size_t n_neutral         # in blocks that have nothing else
-    size_t n_latin
-    bint has_more            # there are other blocks: their tokens are in lanes[0]
-    uint32_t[LANES][N_CLASSES] lanes
-
-
-# Marks that stand together, and the script that all of them take.
-cdef struct Marks:
-    size_t start
-    size_t end
-    unsigned script
-
-
-cdef unsigned script_at(const uint8_t* p, size_t start, size_t end, Marks* marks) noexcept nogil:
-    """The script of the token that stands at p[start:end]. `marks` are those that were met last, before it."""
-    cdef size_t after = 0
-    cdef unsigned first, script
-    if start == end:
-        return NEUTRAL
-    while p[start] & 0xC0 == 0x80:
-        start -= 1
-    first = script = char_script(code_point_at(p, start, &after))
-    while (script == NEUTRAL or script == TW_INHERITED) and after < end:
-        script = char_script(code_point_at(p, after, &after))
-    if script != NEUTRAL and script != TW_INHERITED:
-        return script
-    return script_of_marks(p, start, marks) if first == TW_INHERITED else NEUTRAL
-
-
-cdef unsigned script_of_marks(const uint8_t* p, size_t at, Marks* marks) noexcept nogil:
-    """The script of the character before the marks that p[at] is one of."""
-    cdef size_t start = at, after = 0
-    cdef unsigned script = TW_INHERITED
-    while start and script == TW_INHERITED:
-        if marks.start < start <= marks.end:
-            # Marks are met in order: so none is passed twice.
-            marks.end = at
-            return marks.script
-        start -= 1
-        while p[start] & 0xC0 == 0x80:
-            start -= 1
-        script = char_script(code_point_at(p, start, &after))
-    marks.start = start
-    marks.end = at
-    marks.script = NEUTRAL if script == TW_INHERITED else script
-    return marks.script
-
-
-cdef uint8_t class_of(const uint8_t* p, size_t n) noexcept nogil:
-    """The class of an entry that stands for p[:n]."""
-    cdef size_t i = 0, whole = first_ill_formed(p, n, 0)
-    cdef unsigned script
-    cdef bint begins_inherited = False
-    if whole:
-        begins_inherited = char_script(code_point_at(p, 0, &i)) == TW_INHERITED
-        i = 0
-    while i < whole:
-        script = char_script(code_point_at(p, i, &i))
-        if script != NEUTRAL and script != TW_INHERITED:
-            return <uint8_t>script
-    return LOOK if whole < n or n == 0 or begins_inherited else NEUTRAL
-
-
-cdef uint8_t last_of(const uint8_t* p, size_t n) noexcept nogil:
-    """The script of the last character of p[:n] that is no inherited mark; TW_INHERITED where all are."""
-    cdef size_t i = 0, whole = first_ill_formed(p, n, 0)
-    cdef unsigned last = TW_INHERITED, script
-    while i < whole:
-        script = char_script(code_point_at(p, i, &i))
-        if script != TW_INHERITED:
-            last = script
-    return <uint8_t>last
-
-
-cdef bint has_kana(const uint8_t* p, size_t n) noexcept nogil:
-    cdef size_t i = 0
-    cdef unsigned script
-    while i < n:
-        if p[i] != 0xE3 and p[i] != 0xEF and p[i] != 0xF0:    # where kana begin
-            i += 1
-            continue
-        script = char_script(code_point_at(p, i, &i))
-        if script == HIRA or script == KANA:
-            return True
-    return False
 
 
 cdef class Tallier:
@@ -182,10 +77,8 @@ cdef class Tallier:
         self.kept = kept_scripts(spec)
         self.is_whole = leaves_all(spec)
         self.spells_affixes = spells_affixes(spec)
-        self.classes = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
-        if self.classes == NULL:
+        if not make_classes(&self.classes, len(engine.integers), NEUTRAL):
             raise MemoryError
-        memset(self.classes, NEUTRAL, len(engine.integers) + 1)
         self.lasts = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
         if self.lasts == NULL:
             raise MemoryError
@@ -197,37 +90,25 @@ cdef class Tallier:
         if isinstance(spec, PipelineSpec) and self.kept is not None:
             for token in spec.pipeline.added_tokens:
                 if not self.kept.kept(token.content):
-                    self.classes[token.id] = LOOK
+                    self.classes.of[token.id] = LOOK
         for id in engine.control_tokens.values():
-            self.classes[id] = SPECIAL
+            self.classes.of[id] = SPECIAL
         if spec.unknown_id is not None:
-            self.classes[spec.unknown_id] = UNKNOWN
+            self.classes.of[spec.unknown_id] = UNKNOWN
         for id in spec.byte_fallback_ids:
-            self.classes[id] = BYTE
+            self.classes.of[id] = BYTE
             self.lasts[id] = int(engine.bytes_of(id)[3:5], 16)
-        self.lay_out_kinds(len(engine.integers))
+        lay_out_kinds(&self.classes, len(engine.integers), NEUTRAL, LATN)
 
     def __dealloc__(self):
-        PyMem_Free(self.kinds)
-        PyMem_Free(self.classes)
+        free_classes(&self.classes)
         PyMem_Free(self.lasts)
-
-    cdef int lay_out_kinds(self, size_t n_ids) except -1:
-        cdef size_t id
-        cdef uint64_t kind
-        self.kinds = <uint64_t*>PyMem_Calloc((n_ids >> 5) + 1, sizeof(uint64_t))
-        if self.kinds == NULL:
-            raise MemoryError
-        for id in range(n_ids):
-            kind = 0 if self.classes[id] == NEUTRAL else LATIN_KIND if self.classes[id] == LATN else OTHER_KIND
-            self.kinds[id >> 5] |= kind << (2 * id & 63)
-        return 0
 
     cdef void classify_vocab(self, Vocab vocab) noexcept:
         cdef const uint32_t* starts = vocab.tables.starts
         cdef uint32_t id
         for id in range(vocab.tables.vocab_size):
-            self.classes[id] = class_of(vocab.tables.blob + starts[id], starts[id + 1] - starts[id])
+            self.classes.of[id] = class_of(vocab.tables.blob + starts[id], starts[id + 1] - starts[id])
 
     cdef int classify_spellings(self, dict spellings, spec) except -1:
         cdef uint32_t id
@@ -240,7 +121,7 @@ cdef class Tallier:
             if prefix or suffix:
                 spelling = spelling.removeprefix(prefix).removesuffix(suffix)
             p = <const uint8_t*>PyBytes_AS_STRING(spelling)
-            self.classes[id] = class_of(p, PyBytes_GET_SIZE(spelling))
+            self.classes.of[id] = class_of(p, PyBytes_GET_SIZE(spelling))
             self.lasts[id] = last_of(p, PyBytes_GET_SIZE(spelling))
         return 0
 
@@ -250,7 +131,7 @@ cdef class Tallier:
         cdef const uint8_t* p
         cdef size_t n_bytes = source.view(&p), k
         cdef bint has_look = False
-        count_ids(&counts, self.kinds, self.classes, ids, n)
+        count_ids(&counts, &self.classes, ids, n)
         if counts.has_more:
             totals.n_unknown += by_class[UNKNOWN]
             totals.n_byte_fallback += by_class[BYTE]
@@ -295,32 +176,50 @@ cdef class Tallier:
         """`look`, where tokens are bytes of the text at p; NULL for that which they spell."""
         cdef const VocabTables* v = &self.engine.vocab.tables
         cdef Marks marks = Marks(0, 0, NEUTRAL)
-        cdef uint8_t* spelled = NULL
-        cdef size_t i, size, start = 0, n_bytes = 0
-        if p == NULL:
-            for i in range(n):
-                if self.classes[ids[i]] == UNKNOWN:
-                    return False
-                n_bytes += v.starts[ids[i] + 1] - v.starts[ids[i]]
-            spelled = <uint8_t*>PyMem_Malloc(n_bytes + 1)
-            if spelled == NULL:
-                raise MemoryError
-            for i in range(n):
-                size = v.starts[ids[i] + 1] - v.starts[ids[i]]
-                memcpy(spelled + start, v.blob + v.starts[ids[i]], size)
-                start += size
-            if first_ill_formed(spelled, n_bytes, 0) != n_bytes:    # it ends inside a character, at a limit
-                PyMem_Free(spelled)
+        cdef bytes spelled
+        cdef size_t first, i, start = 0
+        cdef unsigned script
+        first = 0
+        while first < n:
+            if self.classes.of[ids[first]] == UNKNOWN:
                 return False
-            start = 0
-            p = spelled
+            if self.classes.of[ids[first]] == LOOK:
+                script = script_nearby(v, ids, n, first)
+                if script == TW_INHERITED:
+                    break
+                counts[script] += 1
+            first += 1
+        if first == n:
+            return True
+        # From here on what stands before matters.
+        if p == NULL:
+            spelled = self.spelled(ids, n)
+            p = <const uint8_t*>PyBytes_AS_STRING(spelled)
+            if first_ill_formed(p, PyBytes_GET_SIZE(spelled), 0) != <size_t>PyBytes_GET_SIZE(spelled):
+                return False             # it ends inside a character, at a limit
+        for i in range(n):
+            if self.classes.of[ids[i]] == UNKNOWN:
+                return False
+            if i >= first and self.classes.of[ids[i]] == LOOK:
+                counts[script_at(p, start, start + v.starts[ids[i] + 1] - v.starts[ids[i]], &marks)] += 1
+            start += v.starts[ids[i] + 1] - v.starts[ids[i]]
+        return True
+
+    cdef bytes spelled(self, const uint32_t* ids, size_t n):
+        """The bytes of all tokens."""
+        cdef const VocabTables* v = &self.engine.vocab.tables
+        cdef size_t i, size, n_bytes = 0
+        cdef bytes made
+        cdef uint8_t* out
+        for i in range(n):
+            n_bytes += v.starts[ids[i] + 1] - v.starts[ids[i]]
+        made = PyBytes_FromStringAndSize(NULL, n_bytes)
+        out = <uint8_t*>PyBytes_AS_STRING(made)
         for i in range(n):
             size = v.starts[ids[i] + 1] - v.starts[ids[i]]
-            if self.classes[ids[i]] == LOOK:
-                counts[script_at(p, start, start + size, &marks)] += 1
-            start += size
-        PyMem_Free(spelled)
-        return True
+            memcpy(out, v.blob + v.starts[ids[i]], size)
+            out += size
+        return made
 
     cdef bint look_at_spellings(self, uint32_t* counts, const uint32_t* ids, size_t n) except -1:
         """`look`, where tokens are whole characters, or bytes of one."""
@@ -329,7 +228,7 @@ cdef class Tallier:
         cdef uint8_t kind
         cdef unsigned script, last = NEUTRAL
         while i < n:
-            kind = self.classes[ids[i]]
+            kind = self.classes.of[ids[i]]
             if kind == UNKNOWN or kind == SPECIAL:
                 return False
             if kind == LOOK:
@@ -340,7 +239,7 @@ cdef class Tallier:
                 i += 1
                 continue
             n_char = 0
-            while n_char < 4 and i + n_char < n and self.classes[ids[i + n_char]] == BYTE:
+            while n_char < 4 and i + n_char < n and self.classes.of[ids[i + n_char]] == BYTE:
                 utf8[n_char] = self.lasts[ids[i + n_char]]
                 n_char += 1
                 if first_ill_formed(utf8, n_char, 0) == n_char:
@@ -368,68 +267,13 @@ cdef class Tallier:
         starts = <const uint32_t*>PyBytes_AS_STRING(packed_starts)
         ends = <const uint32_t*>PyBytes_AS_STRING(packed_ends)
         counts.n_neutral = counts.n_latin = 0
-        counts.has_more = True
-        memset(counts.lanes, 0, sizeof(counts.lanes))
+        start_lanes(counts)
         for i in range(n):
-            if self.classes[ids[i]] == SPECIAL:
+            if self.classes.of[ids[i]] == SPECIAL:
                 counts.lanes[0][SPECIAL] += 1
             else:
                 counts.lanes[0][script_at(p, starts[i], ends[i], &marks)] += 1
         return 0
-
-
-cdef void count_ids(
-    Counts* counts, const uint64_t* kinds, const uint8_t* classes, const uint32_t* ids, size_t n
-) noexcept nogil:
-    """Count all ids by their class, block by block: by kind alone where that tells, in most texts most of the time."""
-    cdef size_t start = 0, size, n_latin = 0, k
-    cdef unsigned n_failed = 0           # blocks in a row that had others
-    counts.n_neutral = counts.n_latin = 0
-    counts.has_more = False
-    while start < n:
-        size = min(<size_t>BLOCK, n - start)
-        if n_failed < 2 and count_kinds(kinds, ids + start, size, &n_latin):
-            n_failed = 0
-            counts.n_latin += n_latin
-            counts.n_neutral += size - n_latin
-        else:
-            n_failed += 1
-            if not counts.has_more:
-                counts.has_more = True
-                memset(counts.lanes, 0, sizeof(counts.lanes))
-            count_classes(counts.lanes, classes, ids + start, size)
-        start += size
-    if counts.has_more:
-        for k in range(N_CLASSES):
-            counts.lanes[0][k] += counts.lanes[1][k] + counts.lanes[2][k] + counts.lanes[3][k]
-
-
-cdef bint count_kinds(const uint64_t* kinds, const uint32_t* ids, size_t n, size_t* n_latin) noexcept nogil:
-    """Whether all ids are neutral or Latin; and how many are Latin."""
-    cdef uint64_t kind, all_kinds = 0
-    cdef size_t i, latin = 0
-    for i in range(n):
-        kind = kinds[ids[i] >> 5] >> (2 * ids[i] & 63)
-        latin += kind & LATIN_KIND
-        all_kinds |= kind
-    n_latin[0] = latin
-    return not all_kinds & OTHER_KIND
-
-
-cdef void count_classes(
-    uint32_t[LANES][N_CLASSES] lanes, const uint8_t* classes, const uint32_t* ids, size_t n
-) noexcept nogil:
-    # Neighbours are often of one class: in lanes of their own they do not wait for each other.
-    cdef size_t i = 0
-    while i + LANES <= n:
-        lanes[0][classes[ids[i]]] += 1
-        lanes[1][classes[ids[i + 1]]] += 1
-        lanes[2][classes[ids[i + 2]]] += 1
-        lanes[3][classes[ids[i + 3]]] += 1
-        i += LANES
-    while i < n:
-        lanes[0][classes[ids[i]]] += 1
-        i += 1
 
 
 cdef Tally tally_of(const Totals* totals):

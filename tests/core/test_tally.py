@@ -237,3 +237,12 @@ def test_a_pair_needs_a_template() -> None:
     for method in (encoder.encode, encoder.tally):
         with pytest.raises(TokenizerError, match="no template"):
             method("a", "b")
+
+
+def test_each_kana_makes_han_japanese() -> None:
+    """One in a text, of any block, and its Han are `Jpan`."""
+    encoder = rank_files.ours("cl100k_base")
+    assert set(encoder.tally("漢、漢").scripts) == {"Hani", "Zyyy"}
+    for c in range(sys.maxunicode + 1):
+        if not 0xD800 <= c < 0xE000 and script_of(chr(c)) in ("Hira", "Kana"):
+            assert encoder.tally(f"漢、{chr(c)}漢").scripts["Jpan"] >= 2

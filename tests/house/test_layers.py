@@ -54,7 +54,7 @@ LAYERS = {
             "split_deepseek",
             "split_mask",
         },
-        {"appearance", "bpe", "describe", "ids", "ledger", "pattern", "special", "split", "utf8"},
+        {"appearance", "bpe", "class_counts", "describe", "ids", "ledger", "pattern", "special", "split", "utf8"},
         {
             *("aligned", "char_words", "cuts", "merge_table", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
@@ -72,7 +72,7 @@ LAYERS = {
         {"edge_normalizers"},
         {"normalizers"},
         {"formats"},
-        {"kept_scripts", "reference_scripts"},
+        {"kept_scripts", "reference_scripts", "token_scripts"},
         {"script_changes"},
         {"byte_bpe", "char_bpe", "engine", "reference_decode", "reference_normalize"},
         {"decoder_stages", "token_decoder"},
