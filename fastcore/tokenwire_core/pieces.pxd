@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tokenwire_core.bpe cimport MergeTables
+from tokenwire_core.byte_merges cimport ByteTables
 from tokenwire_core.scratch cimport CACHE_BITS, Scratch, reserve_tokens
 from tokenwire_core.vocab cimport (
     COUNT_SHIFT,
@@ -133,7 +133,7 @@ cdef inline bint encode_words(
 
 # encode_words with merges of bytes, where whole words that are in the vocabulary come first.
 cdef bint encode_pieces(
-    const VocabTables* v, const MergeTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
+    const VocabTables* v, const ByteTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil
 
 # The places of the tokens from the `first` on, which follow each other from `start` byte for byte.
