@@ -41,7 +41,7 @@ cdef bint encode_pieces(
     cdef ByteModel model
     model.vocab = v
     model.merges = m
-    return encode_words(encode_byte_word, &model, s, text, start, k)
+    return encode_words(encode_byte_word, &model, v, s, text, start, k)
 
 
 cdef void place_tokens(const VocabTables* v, Scratch* s, size_t first, size_t start) noexcept nogil:
