@@ -23,6 +23,8 @@ are the result for both. If there is none, which no text is known for, one tree 
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
+from tokenwire_core.vocab cimport tw_new_table
+
 cdef enum:
     WINDOW_SYMBOLS = 1024
     OVERLAP_SYMBOLS = 256
@@ -305,8 +307,8 @@ cdef class Merges:
             bits += 1
         self.tables.mask = (<uint64_t>1 << bits) - 1
         self.tables.shift = 64 - bits
-        self.tables.slots = <uint64_t*>calloc(<size_t>1 << bits, sizeof(uint64_t))
-        self.tables.filter = <uint64_t*>calloc(<size_t>1 << (bits + FILTER_BITS - 6), sizeof(uint64_t))
+        self.tables.slots = <uint64_t*>tw_new_table((<size_t>1 << bits) * sizeof(uint64_t))
+        self.tables.filter = <uint64_t*>tw_new_table((<size_t>1 << (bits + FILTER_BITS - 6)) * sizeof(uint64_t))
         if self.tables.slots == NULL or self.tables.filter == NULL:
             raise MemoryError
         return 0

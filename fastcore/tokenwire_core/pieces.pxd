@@ -24,7 +24,7 @@ from tokenwire_core.vocab cimport (
 
 cdef enum:
     LONG_BYTES = 31          # longest word that the cache takes
-    LONG_IDS = 8             # most ids of a word of more than WORD_BYTES
+    LONG_IDS = 8             # most ids of one
 
 # Write the ids of a word, of which the cache knows nothing, to `out`, which has room for n and for LONG_IDS. Where
 # n <= WORD_BYTES, its key and hash are those at j in s. Returns how many ids there are, -1 when memory ran out.
@@ -40,12 +40,24 @@ cdef inline WordSlot* set_of(const Scratch* s, size_t j) noexcept nogil:
 cdef inline void enter(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
     cdef WordSlot* slot = set_of(s, j)
     cdef size_t i
+    # The halves of what took the whole set go together.
     slot[1] = slot[0]
+    if slot[0].ids[0] >> COUNT_SHIFT == 0:
+        slot[1].key_hi = 0
     slot.key_lo = s.key_lo[j]
     slot.key_hi = s.key_hi[j]
     slot.ids[0] = ids[0] | <uint32_t>n << COUNT_SHIFT
     for i in range(1, n):
         slot.ids[i] = ids[i]
+
+# More of them take the whole set: the slot of the key has no count, the other has the ids.
+cdef inline void enter_many(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
+    cdef WordSlot* slot = set_of(s, j)
+    slot[0].key_lo = s.key_lo[j]
+    slot[0].key_hi = s.key_hi[j]
+    slot[0].ids[0] = 0
+    memcpy(slot + 1, ids, n * sizeof(uint32_t))
+    (<uint32_t*>(slot + 1))[0] |= <uint32_t>n << COUNT_SHIFT
 
 # A longer word takes a whole set: four numbers are its key, with the length where a short key has it, and four its ids.
 # No short key is like either half: the one has a greater length, and of the other the top byte is 0, as ids are small.
@@ -136,11 +148,16 @@ cdef inline bint encode_words(
             if TW_LIKELY(slot.key_lo == s.key_lo[j] and slot.key_hi == s.key_hi[j]):
                 n_ids = slot.ids[0] >> COUNT_SHIFT
                 memcpy(out, slot.ids, sizeof(slot.ids))
+                if not TW_LIKELY(n_ids):
+                    memcpy(out, slot + 1, LONG_IDS * sizeof(uint32_t))
+                    n_ids = out[0] >> COUNT_SHIFT
                 out[0] &= ID_MASK
             else:
                 n_ids = encode_word(model, s, text + at, n, j, out)
                 if 0 < n_ids <= WORD_IDS:
                     enter(s, j, out, n_ids)
+                elif WORD_IDS < n_ids <= LONG_IDS:
+                    enter_many(s, j, out, n_ids)
         elif n <= LONG_BYTES:
             n_ids = encode_long_word(encode_word, model, s, text + at, n, j, out)
         else:
