@@ -33,6 +33,21 @@ static inline uint64_t tw_first_bytes(const uint8_t *p, unsigned n) {
     return tw_load64(p) & tw_load64(tw_mask_bytes + 8 - n);
 }
 
+/* The least of n numbers, n a multiple of 4 above 0. */
+typedef int32_t tw_int32x4 __attribute__((vector_size(16)));
+static inline int32_t tw_least(const int32_t *numbers, size_t n) {
+    tw_int32x4 least, next, is_less;
+    memcpy(&least, numbers, sizeof least);
+    for (size_t i = 4; i < n; i += 4) {
+        memcpy(&next, numbers + i, sizeof next);
+        is_less = next < least;
+        least = (next & is_less) | (least & ~is_less);
+    }
+    int32_t a = least[0] < least[1] ? least[0] : least[1];
+    int32_t b = least[2] < least[3] ? least[2] : least[3];
+    return a < b ? a : b;
+}
+
 #define TW_K1 0x9E3779B97F4A7C15ull
 #define TW_K2 0xD6E8FEB86659FD93ull
 

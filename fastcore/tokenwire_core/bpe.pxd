@@ -1,10 +1,15 @@
 # Byte-pair merging of one piece: the merge table, and two algorithms with one result.
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID
 
+cdef extern from "bits.h" nogil:
+    int32_t tw_least(const int32_t*, size_t)
+
 cdef enum:
     SHORT_SYMBOLS = 32       # pieces up to here are merged by scanning, longer ones by a tree
+    POSITION_BITS = 5        # positions are below SHORT_SYMBOLS
+    FILTER_BITS = 2          # the filter has 2**FILTER_BITS bits a slot
     ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
 # Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number
@@ -14,11 +19,9 @@ cdef struct MergeTables:
     uint64_t* slots
     uint64_t mask
     unsigned shift
+    uint64_t* filter         # a bit for each merge, by the hash that finds its slot: most pairs have none
     uint32_t* results        # the id that each merge makes; NULL: its number
     uint32_t* ranks          # the rank of each merge; NULL: its number
-    # Where the symbols of a piece are its bytes.
-    uint32_t byte_ids[256]
-    uint32_t* byte_pairs     # 65,536 entries: the merge of each two bytes, or TW_NO_ID
 
 # One live token of a piece. Ids of ID_LIMIT and more join with nothing, and come out as they went in.
 cdef struct Symbol:
@@ -37,8 +40,12 @@ cdef struct MergeScratch:
 cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
     # The merge of two ids below ID_LIMIT, or TW_NO_ID.
     cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
-    cdef uint64_t i = (key * TW_K1) >> m.shift
+    cdef uint64_t hash = key * TW_K1
+    cdef uint64_t i = hash >> (m.shift - FILTER_BITS)
     cdef uint64_t slot
+    if not m.filter[i >> 6] >> (i & 63) & 1:
+        return TW_NO_ID
+    i >>= FILTER_BITS
     while True:
         slot = m.slots[i]
         if slot >> ID_BITS == key:
@@ -51,14 +58,18 @@ cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right)
 cdef inline uint32_t result_of(const MergeTables* m, uint32_t merge) noexcept nogil:
     return merge if m.results == NULL else m.results[merge]
 
-# Merge the 1 <= n <= SHORT_SYMBOLS bytes at p; out has room for n ids. Returns how many there are. Here and in
-# merge_ids a merge's number is its rank.
-cdef size_t merge_short(const MergeTables* m, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil
-# As merge_short for any n below 2**32; -1 when memory ran out.
-cdef Py_ssize_t merge_long(
-    const MergeTables* m, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
-) noexcept nogil
-# Merge 1 <= n <= SHORT_SYMBOLS ids below ID_LIMIT in place. Returns how many are left.
+# What orders the merge of the symbol at a position below SHORT_SYMBOLS: its number, then the position. For TW_NO_ID it
+# is NO_KEY or more.
+cdef enum:
+    NO_KEY = 0x7FFFFFE0
+
+cdef inline int32_t key_of_merge(uint32_t merge, size_t at) noexcept nogil:
+    return <int32_t>((merge & (NO_KEY >> POSITION_BITS)) << POSITION_BITS | at)
+
+# Merge 1 <= n <= SHORT_SYMBOLS ids below ID_LIMIT in place, where a merge's number is its rank. Returns how many are
+# left. keys[i] is that of the merge of i with the next; it has room for SHORT_SYMBOLS.
+cdef size_t merge_by_keys(const MergeTables* m, uint32_t* ids, int32_t* keys, size_t n) noexcept nogil
+# The same without the keys.
 cdef size_t merge_ids(const MergeTables* m, uint32_t* ids, size_t n) noexcept nogil
 
 # Room for n symbols; False when memory ran out.
@@ -66,6 +77,8 @@ cdef bint reserve_symbols(MergeScratch* scratch, size_t n) noexcept nogil
 # Merge scratch.symbols[:n], of which `id` and `n_bytes` are set, and for which there is room. Those that are left are
 # the first one and what follows it by `next`, until that is n.
 cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil
+# Merge n ids below ID_LIMIT in place, n below 2**32. Returns how many are left, -1 when memory ran out.
+cdef Py_ssize_t merge_many_ids(const MergeTables* m, MergeScratch* scratch, uint32_t* ids, size_t n) noexcept nogil
 
 cdef void free_merge_scratch(MergeScratch* scratch) noexcept nogil
 

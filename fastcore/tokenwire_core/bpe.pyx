@@ -23,6 +23,8 @@ are the result for both. If there is none, which no text is known for, one tree 
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
+from tokenwire_core.vocab cimport tw_new_table
+
 cdef enum:
     WINDOW_SYMBOLS = 1024
     OVERLAP_SYMBOLS = 256
@@ -30,49 +32,46 @@ cdef enum:
 cdef uint64_t NO_MERGE = 0xFFFFFFFFFFFFFFFF
 
 
-cdef inline size_t merge_by_scan(const MergeTables* m, uint32_t* ids, uint32_t* merge, size_t n) noexcept nogil:
-    """Merge ids, of which each has its merge with the next, the last TW_NO_ID."""
-    cdef uint32_t best
-    cdef size_t i, at
-    while n > 1:
-        best = merge[0]
-        at = 0
-        for i in range(1, n - 1):
-            if merge[i] < best:
-                best = merge[i]
-                at = i
-        if best == TW_NO_ID:
+cdef size_t merge_by_keys(const MergeTables* m, uint32_t* ids, int32_t* keys, size_t n) noexcept nogil:
+    cdef uint8_t following[SHORT_SYMBOLS]
+    cdef uint8_t before[SHORT_SYMBOLS + 1]
+    cdef size_t i, at, after, padded = (n + 3) & ~<size_t>3, n_left = 0
+    cdef int32_t least
+    cdef uint32_t id
+    for i in range(n):
+        following[i] = <uint8_t>(i + 1)
+        before[i + 1] = <uint8_t>i
+    for i in range(n - 1, padded):
+        keys[i] = NO_KEY
+    while True:
+        least = tw_least(keys, padded)
+        if least >= NO_KEY:
             break
-        n -= 1
-        best = result_of(m, best)
-        ids[at] = best
-        for i in range(at + 1, n):
-            ids[i] = ids[i + 1]
-            merge[i] = merge[i + 1]
-        merge[at] = merged(m, best, ids[at + 1]) if at + 1 < n else TW_NO_ID
+        at = least & (SHORT_SYMBOLS - 1)
+        id = result_of(m, <uint32_t>least >> POSITION_BITS)
+        ids[at] = id
+        keys[following[at]] = NO_KEY
+        after = following[following[at]]
+        following[at] = <uint8_t>after
+        before[after] = <uint8_t>at
+        keys[at] = key_of_merge(merged(m, id, ids[after]), at) if after < n else NO_KEY
         if at:
-            merge[at - 1] = merged(m, ids[at - 1], best)
-    return n
-
-
-cdef size_t merge_short(const MergeTables* m, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
-    cdef uint32_t merge[SHORT_SYMBOLS]
-    cdef size_t i
-    for i in range(n - 1):
-        out[i] = m.byte_ids[p[i]]
-        merge[i] = m.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]]
-    out[n - 1] = m.byte_ids[p[n - 1]]
-    merge[n - 1] = TW_NO_ID
-    return merge_by_scan(m, out, merge, n)
+            i = before[at]
+            keys[i] = key_of_merge(merged(m, ids[i], id), i)
+    at = 0
+    while at < n:
+        ids[n_left] = ids[at]
+        n_left += 1
+        at = following[at]
+    return n_left
 
 
 cdef size_t merge_ids(const MergeTables* m, uint32_t* ids, size_t n) noexcept nogil:
-    cdef uint32_t merge[SHORT_SYMBOLS]
+    cdef int32_t keys[SHORT_SYMBOLS]
     cdef size_t i
     for i in range(n - 1):
-        merge[i] = merged(m, ids[i], ids[i + 1])
-    merge[n - 1] = TW_NO_ID
-    return merge_by_scan(m, ids, merge, n)
+        keys[i] = key_of_merge(merged(m, ids[i], ids[i + 1]), i)
+    return merge_by_keys(m, ids, keys, n)
 
 
 cdef bint reserve_symbols(MergeScratch* s, size_t n) noexcept nogil:
@@ -248,33 +247,6 @@ cdef size_t merge_by_windows(const MergeTables* m, MergeScratch* scratch, size_t
         n_out = k
 
 
-cdef Py_ssize_t merge_long(
-    const MergeTables* m, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
-) noexcept nogil:
-    cdef Symbol* symbols
-    cdef size_t i, n_out = 0
-    cdef uint32_t at = 0
-    if not reserve_symbols(scratch, n):
-        return -1
-    symbols = scratch.symbols
-    for i in range(n):
-        symbols[i].id = m.byte_ids[p[i]]
-        symbols[i].n_bytes = 1
-        symbols[i].merge = m.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]] if i + 1 < n else TW_NO_ID
-    if n > 2 * WINDOW_SYMBOLS:
-        n_out = merge_by_windows(m, scratch, n)
-        for i in range(n_out):
-            out[i] = <uint32_t>(scratch.tree[i] >> 32)
-        if n_out:
-            return <Py_ssize_t>n_out
-    symbols_by_tree(m, symbols, scratch.tree, n)
-    while at < n:
-        out[n_out] = symbols[at].id
-        n_out += 1
-        at = symbols[at].next
-    return <Py_ssize_t>n_out
-
-
 cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
     cdef Symbol* symbols = scratch.symbols
     cdef Symbol* symbol
@@ -296,6 +268,24 @@ cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) n
         symbols_by_tree(m, symbols, scratch.tree, n)
 
 
+cdef Py_ssize_t merge_many_ids(const MergeTables* m, MergeScratch* scratch, uint32_t* ids, size_t n) noexcept nogil:
+    cdef size_t i, n_out = 0
+    cdef uint32_t at = 0
+    if n <= SHORT_SYMBOLS:
+        return <Py_ssize_t>merge_ids(m, ids, n)
+    if not reserve_symbols(scratch, n):
+        return -1
+    for i in range(n):
+        scratch.symbols[i].id = ids[i]
+        scratch.symbols[i].n_bytes = 0
+    merge_symbols(m, scratch, n)
+    while at < n:
+        ids[n_out] = scratch.symbols[at].id
+        n_out += 1
+        at = scratch.symbols[at].next
+    return <Py_ssize_t>n_out
+
+
 cdef void free_merge_scratch(MergeScratch* scratch) noexcept nogil:
     free(scratch.symbols)
     free(scratch.tree)
@@ -307,9 +297,9 @@ cdef class Merges:
 
     def __dealloc__(self):
         free(self.tables.slots)
+        free(self.tables.filter)
         free(self.tables.results)
         free(self.tables.ranks)
-        free(self.tables.byte_pairs)
 
     cdef int make_room(self, size_t n_merges) except -1:
         cdef unsigned bits = 8
@@ -317,14 +307,17 @@ cdef class Merges:
             bits += 1
         self.tables.mask = (<uint64_t>1 << bits) - 1
         self.tables.shift = 64 - bits
-        self.tables.slots = <uint64_t*>calloc(<size_t>1 << bits, sizeof(uint64_t))
-        if self.tables.slots == NULL:
+        self.tables.slots = <uint64_t*>tw_new_table((<size_t>1 << bits) * sizeof(uint64_t))
+        self.tables.filter = <uint64_t*>tw_new_table((<size_t>1 << (bits + FILTER_BITS - 6)) * sizeof(uint64_t))
+        if self.tables.slots == NULL or self.tables.filter == NULL:
             raise MemoryError
         return 0
 
     cdef void insert(self, uint32_t left, uint32_t right, uint32_t merge) noexcept nogil:
         cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
-        cdef uint64_t i = (key * TW_K1) >> self.tables.shift
+        cdef uint64_t i = (key * TW_K1) >> (self.tables.shift - FILTER_BITS)
+        self.tables.filter[i >> 6] |= <uint64_t>1 << (i & 63)
+        i >>= FILTER_BITS
         while self.tables.slots[i] and self.tables.slots[i] >> ID_BITS != key:
             i = (i + 1) & self.tables.mask
         self.tables.slots[i] = key << ID_BITS | merge
@@ -343,10 +336,6 @@ cdef class Merges:
         for i in range(m.mask + 1):
             if m.slots[i]:
                 m.slots[i] = (m.slots[i] >> ID_BITS << ID_BITS) | m.results[m.slots[i] & (ID_LIMIT - 1)]
-        if m.byte_pairs != NULL:
-            for i in range(65536):
-                if m.byte_pairs[i] != TW_NO_ID:
-                    m.byte_pairs[i] = m.results[m.byte_pairs[i]]
         free(m.results)
         m.results = NULL
 

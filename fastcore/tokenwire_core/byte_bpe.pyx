@@ -90,7 +90,7 @@ cdef class ByteBpe(Model):
     cdef int encode(self, Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
         cdef size_t first = s.n_ids
         s.chunk_ends[0] = <uint32_t>n
-        if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, p, 0, 1):
+        if not encode_pieces(&self.vocab.tables, &self.merges.of_bytes, s, p, 0, 1):
             return NO_MEMORY
         if s.keep and s.tracing:
             place_tokens(&self.vocab.tables, s, first, 0)

@@ -16,6 +16,7 @@ cdef class Encoder:
     cdef readonly dict special_tokens
     cdef readonly dict control_tokens
     cdef dict layouts            # (number of texts, add_special): template.Layout
+    cdef tuple plain_layout      # that of (1, False)
     cdef object all_controls     # what the engine takes for all control tokens allowed
     cdef dict policies           # and for the sets that came last
     cdef Tallier tallier         # made when it is first asked for
@@ -26,6 +27,9 @@ cdef class Encoder:
     cdef void release(self, Scratch* s) noexcept
     cdef object allowed(self, object special)
     cdef int run(self, Scratch* s, TextInput source, uint64_t limit) except -1
+    cdef int run_part(
+        self, Scratch* s, TextInput source, size_t start, size_t end, object special, uint64_t limit
+    ) except -1
     cdef Py_ssize_t hold(self, Scratch* s, TextInput source) except -1
     cdef tuple layout(self, int n_texts, bint add_special)
     cdef int add_tally(

@@ -79,6 +79,7 @@ cdef class Encoder:
         self.control_tokens = self.engine.control_tokens
         self.all_controls = self.engine.allowing(None)
         self.layouts = {}
+        self.plain_layout = layout(spec, 1, False)
         self.policies = {}
 
     def __dealloc__(self):
@@ -127,20 +128,26 @@ cdef class Encoder:
     def encode(self, text, pair=None, special="text", add_special=False, invalid="error"):
         """The ids of `text` and where they stand in it, as an `Encoding`; with `pair`, of both texts."""
         cdef Scratch* s
+        cdef TextInput first, second = None
+        cdef size_t n_first
         cdef Encoding encoding = Encoding.__new__(Encoding)
         encoding.encoder = self
+        encoding.integers = self.engine.integers
         encoding.layout = self.layout(1 if pair is None else 2, add_special)
-        encoding.inputs = (read_text(text, special, invalid),)
+        first = read_text(text, special, invalid)
         if pair is not None:
-            encoding.inputs += (read_text(pair, special, invalid),)
+            second = read_text(pair, special, invalid)
         s = self.acquire(True, TRACE_NOTHING)
         try:
-            sizes = []
-            for source in encoding.inputs:
-                before = s.n_ids
-                self.run(s, source, NO_LIMIT)
-                sizes.append(s.n_ids - before)
-            encoding.sizes = tuple(sizes)
+            self.run(s, first, NO_LIMIT)
+            n_first = s.n_ids
+            if second is None:
+                encoding.inputs = (first,)
+                encoding.sizes = (n_first,)
+            else:
+                self.run(s, second, NO_LIMIT)
+                encoding.inputs = (first, second)
+                encoding.sizes = (n_first, s.n_ids - n_first)
             encoding.is_rewritten = s.is_rewritten
             packed = PyBytes_FromStringAndSize(<const char*>s.ids, s.n_ids * sizeof(uint32_t))
         finally:
@@ -303,6 +310,8 @@ cdef class Encoder:
         return truncation.truncate(self, text, max_tokens, keep, cut, ids_only, special, add_special, invalid)
 
     cdef tuple layout(self, int n_texts, bint add_special):
+        if n_texts == 1 and not add_special:
+            return self.plain_layout
         key = (n_texts, add_special)
         if key not in self.layouts:
             self.layouts[key] = layout(self.spec, n_texts, add_special)
@@ -376,18 +385,25 @@ cdef class Encoder:
 
     cdef int run(self, Scratch* s, TextInput source, uint64_t limit) except -1:
         """Append the tokens of a text to the scratch."""
-        cdef size_t start = 0, end
-        self.hold(s, source)
+        cdef size_t start = 0, end = self.hold(s, source)
+        if source.parts is None:
+            return self.run_part(s, source, start, end, source.policy, limit)
         for end, special in source.parts:
-            if special == "reject":
-                for match in self.engine.find(s, start, end):
-                    token, _, byte_start, byte_end = self._found(source, match)
-                    raise ControlTokenError(token, byte_start, byte_end)
-                special = "text"
-            self.engine.encode(s, start, end, self.allowed(special), limit)
+            self.run_part(s, source, start, end, special, limit)
             if s.n_ids > limit:
                 return 0
             start = end
+        return 0
+
+    cdef int run_part(
+        self, Scratch* s, TextInput source, size_t start, size_t end, object special, uint64_t limit
+    ) except -1:
+        if special == "reject":
+            for match in self.engine.find(s, start, end):
+                token, _, byte_start, byte_end = self._found(source, match)
+                raise ControlTokenError(token, byte_start, byte_end)
+            special = "text"
+        self.engine.encode(s, start, end, self.allowed(special), limit)
         return 0
 
     def _found(self, TextInput source, tuple match):

@@ -6,9 +6,11 @@ alone pays nothing for them. Other units are one more pass over the text.
 """
 
 cimport cython
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
+from cpython.memoryview cimport PyMemoryView_FromObject
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
@@ -21,6 +23,7 @@ from tokenwire_core.template import TextRun
 from tokenwire_core.utf8 cimport to_sent
 from tokenwire_core.vocab cimport Vocab
 
+cdef const char* ID_FORMAT = "I"
 cdef tuple UNITS = ("byte", "codepoint", "utf16")
 
 
@@ -47,11 +50,15 @@ cdef list to_list(const uint32_t* values, Py_ssize_t n):
 
 
 @cython.final
+@cython.no_gc            # nothing that it refers to refers to it
+@cython.freelist(8)
 cdef class Encoding:
     """The ids of one text, and where they stand in it. Immutable.
 
     Of a pair, the ids of both texts; a token's place is in the text that it comes from. Tokens of the template have an
     empty place, where the token before them ends.
+
+    It is a buffer of its ids, which `memoryview` and `numpy.frombuffer` take.
 
     Attributes:
         ids: list of n ids. Made once; do not change it.
@@ -60,19 +67,33 @@ cdef class Encoding:
 
     def __cinit__(self):
         self.packed = b""
-        self.traces = {}
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        """The ids as read-only uint32, native."""
+        if flags & PyBUF_WRITABLE == PyBUF_WRITABLE:
+            raise BufferError("the ids of an Encoding are read-only")
+        self.n_ids = len(self)
+        view.buf = PyBytes_AS_STRING(self.packed)
+        view.obj = self
+        view.len = PyBytes_GET_SIZE(self.packed)
+        view.readonly = True
+        view.itemsize = sizeof(uint32_t)
+        view.format = <char*>ID_FORMAT if flags & PyBUF_FORMAT else NULL
+        view.ndim = 1
+        view.shape = &self.n_ids
+        view.strides = &view.itemsize
+        view.suboffsets = NULL
+        view.internal = NULL
 
     @property
     def ids(self) -> list[int]:
         if self.id_list is None:
-            self.id_list = id_list(
-                self.encoder.engine.integers, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self)
-            )
+            self.id_list = id_list(self.integers, <const uint32_t*>PyBytes_AS_STRING(self.packed), len(self))
         return self.id_list
 
     @property
     def ids_u32(self) -> memoryview:
-        return memoryview(self.packed).cast("I")
+        return PyMemoryView_FromObject(self)
 
     @property
     def n_bytes(self) -> int:
@@ -211,6 +232,8 @@ cdef class Encoding:
     cdef tuple trace(self, int text, bint reference):
         """Starts and ends in bytes of the text that was encoded, and piece numbers: of each the packed uint32."""
         key = (text, reference)
+        if self.traces is None:
+            self.traces = {}
         if key not in self.traces:
             traced = self.encoder.trace(self.inputs[text], reference)
             if len(traced[0]) != self.sizes[text] * sizeof(uint32_t):

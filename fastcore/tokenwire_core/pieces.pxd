@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tokenwire_core.bpe cimport MergeTables
+from tokenwire_core.byte_merges cimport ByteTables
 from tokenwire_core.scratch cimport CACHE_BITS, Scratch, reserve_tokens
 from tokenwire_core.vocab cimport (
     COUNT_SHIFT,
@@ -24,7 +24,7 @@ from tokenwire_core.vocab cimport (
 
 cdef enum:
     LONG_BYTES = 31          # longest word that the cache takes
-    LONG_IDS = 8             # most ids of a word of more than WORD_BYTES
+    LONG_IDS = 8             # most ids of one
 
 # Write the ids of a word, of which the cache knows nothing, to `out`, which has room for n and for LONG_IDS. Where
 # n <= WORD_BYTES, its key and hash are those at j in s. Returns how many ids there are, -1 when memory ran out.
@@ -40,12 +40,24 @@ cdef inline WordSlot* set_of(const Scratch* s, size_t j) noexcept nogil:
 cdef inline void enter(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
     cdef WordSlot* slot = set_of(s, j)
     cdef size_t i
+    # The halves of what took the whole set go together.
     slot[1] = slot[0]
+    if slot[0].ids[0] >> COUNT_SHIFT == 0:
+        slot[1].key_hi = 0
     slot.key_lo = s.key_lo[j]
     slot.key_hi = s.key_hi[j]
     slot.ids[0] = ids[0] | <uint32_t>n << COUNT_SHIFT
     for i in range(1, n):
         slot.ids[i] = ids[i]
+
+# More of them take the whole set: the slot of the key has no count, the other has the ids.
+cdef inline void enter_many(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
+    cdef WordSlot* slot = set_of(s, j)
+    slot[0].key_lo = s.key_lo[j]
+    slot[0].key_hi = s.key_hi[j]
+    slot[0].ids[0] = 0
+    memcpy(slot + 1, ids, n * sizeof(uint32_t))
+    (<uint32_t*>(slot + 1))[0] |= <uint32_t>n << COUNT_SHIFT
 
 # A longer word takes a whole set: four numbers are its key, with the length where a short key has it, and four its ids.
 # No short key is like either half: the one has a greater length, and of the other the top byte is 0, as ids are small.
@@ -79,10 +91,28 @@ cdef inline Py_ssize_t encode_long_word(
             (<uint32_t*>(line + 4))[3] = 0
     return n_ids
 
+# Of k words whose keys and hashes are known: prefetch the vocabulary's slots for those that are not in the cache. There
+# is no branch on that, which nobody could foretell. Where a word has no key, what is prefetched serves nothing.
+cdef inline void prefetch_misses(const VocabTables* v, const Scratch* s, size_t k) noexcept nogil:
+    cdef size_t j
+    cdef uint64_t lo, hi, differ, other
+    cdef const WordSlot* slot
+    cdef const WordSlot* in_vocab
+    for j in range(k):
+        slot = set_of(s, j)
+        in_vocab = &v.words[s.hash[j] >> v.words_shift]
+        lo = s.key_lo[j]
+        hi = s.key_hi[j]
+        differ = (slot[0].key_lo ^ lo) | (slot[0].key_hi ^ hi)
+        other = (slot[1].key_lo ^ lo) | (slot[1].key_hi ^ hi)
+        tw_prefetch(in_vocab if (differ != 0) & (other != 0) else slot)
+
 # Encode k words of text that follow each other: the first begins at `start`, they end at s.chunk_ends[:k]. Ids are
-# kept if s.keep, or only counted; their places are not. False when memory ran out.
+# kept if s.keep, or only counted; their places are not. `first`: the vocabulary that encode_word asks first, or NULL.
+# False when memory ran out.
 cdef inline bint encode_words(
-    WordEncoder encode_word, const void* model, Scratch* s, const uint8_t* text, size_t start, size_t k
+    WordEncoder encode_word, const void* model, const VocabTables* first, Scratch* s, const uint8_t* text,
+    size_t start, size_t k
 ) noexcept nogil:
     cdef size_t j, n, at = start
     cdef Py_ssize_t n_ids
@@ -97,9 +127,13 @@ cdef inline bint encode_words(
             tw_prefetch(set_of(s, j))
         elif n <= LONG_BYTES:
             long_key(text + at, n, key)
+            s.key_lo[j] = key[0]
+            s.key_hi[j] = key[1]
             s.hash[j] = long_key_hash(key)
             tw_prefetch(set_of(s, j))
         at = s.chunk_ends[j]
+    if first != NULL:
+        prefetch_misses(first, s, k)
     # At most one id a byte, and LONG_IDS are stored at once. Counting writes every word to the same place.
     if not reserve_tokens(s, (s.n_ids if s.keep else 0) + at - start + LONG_IDS):
         return False
@@ -114,11 +148,16 @@ cdef inline bint encode_words(
             if TW_LIKELY(slot.key_lo == s.key_lo[j] and slot.key_hi == s.key_hi[j]):
                 n_ids = slot.ids[0] >> COUNT_SHIFT
                 memcpy(out, slot.ids, sizeof(slot.ids))
+                if not TW_LIKELY(n_ids):
+                    memcpy(out, slot + 1, LONG_IDS * sizeof(uint32_t))
+                    n_ids = out[0] >> COUNT_SHIFT
                 out[0] &= ID_MASK
             else:
                 n_ids = encode_word(model, s, text + at, n, j, out)
                 if 0 < n_ids <= WORD_IDS:
                     enter(s, j, out, n_ids)
+                elif WORD_IDS < n_ids <= LONG_IDS:
+                    enter_many(s, j, out, n_ids)
         elif n <= LONG_BYTES:
             n_ids = encode_long_word(encode_word, model, s, text + at, n, j, out)
         else:
@@ -133,7 +172,7 @@ cdef inline bint encode_words(
 
 # encode_words with merges of bytes, where whole words that are in the vocabulary come first.
 cdef bint encode_pieces(
-    const VocabTables* v, const MergeTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
+    const VocabTables* v, const ByteTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil
 
 # The places of the tokens from the `first` on, which follow each other from `start` byte for byte.

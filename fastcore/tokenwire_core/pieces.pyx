@@ -15,35 +15,33 @@ The cache belongs to one running call at a time and is bounded: 1 MiB a scratch.
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from tokenwire_core.bpe cimport SHORT_SYMBOLS, merge_long, merge_short
+from tokenwire_core.byte_merges cimport merge_bytes
 from tokenwire_core.vocab cimport TW_NO_ID, find_long, find_word
 
 
 cdef struct ByteModel:
     const VocabTables* vocab
-    const MergeTables* merges
+    const ByteTables* merges
 
 
 cdef Py_ssize_t encode_byte_word(
     const void* model, Scratch* s, const uint8_t* p, size_t n, size_t j, uint32_t* out
 ) noexcept nogil:
     cdef const VocabTables* v = (<const ByteModel*>model).vocab
-    cdef const MergeTables* m = (<const ByteModel*>model).merges
+    cdef const ByteTables* m = (<const ByteModel*>model).merges
     out[0] = find_word(v, s.key_lo[j], s.key_hi[j], s.hash[j]) if n <= WORD_BYTES else find_long(v, p, n)
     if out[0] != TW_NO_ID:
         return 1
-    if n <= SHORT_SYMBOLS:
-        return <Py_ssize_t>merge_short(m, p, n, out)
-    return merge_long(m, &s.merge, p, n, out)
+    return merge_bytes(m, &s.merge, p, n, out)
 
 
 cdef bint encode_pieces(
-    const VocabTables* v, const MergeTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
+    const VocabTables* v, const ByteTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil:
     cdef ByteModel model
     model.vocab = v
     model.merges = m
-    return encode_words(encode_byte_word, &model, s, text, start, k)
+    return encode_words(encode_byte_word, &model, v, s, text, start, k)
 
 
 cdef void place_tokens(const VocabTables* v, Scratch* s, size_t first, size_t start) noexcept nogil:

@@ -222,7 +222,7 @@ cdef class PipelineEngine(Engine):
             k = split_chunk(self.pre_tokenizer.fast_pattern, text.text, end, &position, s.chunk_ends)
             if not s.tracing:
                 if not encode_pieces(
-                    &self.bytes_model.vocab.tables, &self.bytes_model.merges.tables, s, text.text, chunk_start, k
+                    &self.bytes_model.vocab.tables, &self.bytes_model.merges.of_bytes, s, text.text, chunk_start, k
                 ):
                     return NO_MEMORY
                 continue

@@ -60,7 +60,7 @@ cdef class RankEngine(Engine):
             piece_start = position
             k = split_chunk(self.pattern, s.text, end, &position, s.chunk_ends)
             if not s.tracing:
-                if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, s.text, piece_start, k):
+                if not encode_pieces(&self.vocab.tables, &self.merges.of_bytes, s, s.text, piece_start, k):
                     return False
                 continue
             for j in range(k):
@@ -75,7 +75,7 @@ cdef class RankEngine(Engine):
         cdef size_t first = s.n_ids, i
         cdef uint32_t word = next_word(s)
         s.chunk_ends[0] = <uint32_t>end
-        if not encode_pieces(&self.vocab.tables, &self.merges.tables, s, s.text, start, 1):
+        if not encode_pieces(&self.vocab.tables, &self.merges.of_bytes, s, s.text, start, 1):
             return False
         if s.tracing:
             place_tokens(&self.vocab.tables, s, first, start)

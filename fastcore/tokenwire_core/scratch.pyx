@@ -10,13 +10,14 @@ from libc.string cimport memcpy, memset
 from tokenwire_core.aligned cimport Stretch, free_aligned
 from tokenwire_core.bpe cimport free_merge_scratch
 from tokenwire_core.split cimport TEXT_PADDING
+from tokenwire_core.vocab cimport tw_new_table
 
 
 cdef Scratch* new_scratch() noexcept nogil:
     cdef Scratch* s = <Scratch*>calloc(1, sizeof(Scratch))
     if s == NULL:
         return NULL
-    s.cache = <WordSlot*>calloc(<size_t>2 << CACHE_BITS, sizeof(WordSlot))
+    s.cache = <WordSlot*>tw_new_table((<size_t>2 << CACHE_BITS) * sizeof(WordSlot))
     if s.cache == NULL:
         free(s)
         return NULL

@@ -10,8 +10,6 @@ from libc.stdint cimport uint64_t
 
 from tokenwire_core.split_deepseek cimport deepseek_starts, next_deepseek
 from tokenwire_core.split_mask cimport (
-    WINDOW_BYTES,
-    WINDOW_MARGIN,
     tw_best_classifier,
     tw_classifier,
     tw_classify_plain,
@@ -84,7 +82,7 @@ cdef size_t split_with(
     cdef size_t at = position[0], k = 0
     cdef uint64_t starts
     while k < PIECES_PER_CHUNK and at < n_bytes:
-        if classify != NULL and at + WINDOW_BYTES + WINDOW_MARGIN <= n_bytes:
+        if classify != NULL:
             if family == DEEPSEEK:
                 starts = deepseek_starts(classify, text, at, n_bytes)
             else:

@@ -18,9 +18,11 @@ from tokenwire_core.char_kinds cimport SYMBOL, tw_kind, tw_kind_block
 from tokenwire_core.split_mask cimport (
     after_last_newline,
     below,
+    certain,
+    classify_first,
     every_third,
+    tw_classifier,
     tw_controls,
-    tw_highest,
     tw_lowest,
     tw_masks,
 )
@@ -126,17 +128,17 @@ cdef size_t next_deepseek(const uint8_t* p, size_t i, size_t n) noexcept nogil:
 cdef uint64_t deepseek_starts(tw_classifier classify, const uint8_t* p, size_t at, size_t n) noexcept nogil:
     cdef tw_masks m
     cdef uint64_t word, ascii_letter, digit, symbol, ascii_symbol, space, blank, newline, swallowed, run, starts
-    cdef uint64_t lead = <uint64_t>0 - 1, east = 0, doubt, bits, touched, taken, last, trusted
+    cdef uint64_t lead = <uint64_t>0 - 1, east = 0, doubt, bits, touched, taken, last
     cdef unsigned i, kind
     cdef size_t after
-    classify(p + at, &m)
+    classify_first(classify, p + at, n - at, &m)
     ascii_letter = m.letter
     word = m.letter
     digit = m.digit
     space = m.space
     newline = m.newline
     blank = space | m.blank | newline
-    symbol = ~(word | digit | blank | m.high)
+    symbol = below(n - at) & ~(word | digit | blank | m.high)
     doubt = tw_controls(p + at) & symbol             # what the pattern leaves over
     symbol &= ~doubt
     ascii_symbol = symbol
@@ -179,11 +181,4 @@ cdef uint64_t deepseek_starts(tw_classifier classify, const uint8_t* p, size_t a
         if newline & run:
             starts |= after_last_newline(run, newline)
 
-    starts &= lead & ~<uint64_t>1
-    trusted = below(tw_lowest(doubt)) if doubt else <uint64_t>0 - 1
-    # A run of blanks at the edge of what is trusted may go on behind it: only its first byte is certain.
-    if run & trusted & ~(trusted >> 1):
-        bits = ~run & trusted
-        i = tw_highest(bits) + 1 if bits else 0
-        trusted = below(i + 1)
-    return starts & trusted
+    return certain(starts & lead, run, doubt, n - at)

@@ -21,12 +21,8 @@ cdef extern from "simd.h" nogil:
     unsigned tw_highest(uint64_t)
     unsigned tw_positions(uint64_t, unsigned, unsigned*)
 
-cdef enum:
-    WINDOW_BYTES = 64
-    WINDOW_MARGIN = 4        # a contraction is looked up to this far past the window
-
 # The starts that are certain among the 64 bytes at p[at], where a piece begins; bit 0, that piece's own, is left out.
-# The text goes on for WINDOW_MARGIN bytes behind the window; n is its end.
+# n is the end of the text, which counts as a start where it is within reach; p is readable for 4 bytes past the window.
 cdef uint64_t window_starts(
     int family, tw_classifier classify, const uint8_t* p, size_t at, size_t n
 ) noexcept nogil
@@ -34,6 +30,38 @@ cdef uint64_t window_starts(
 # The i lowest bits, i <= 64.
 cdef inline uint64_t below(size_t i) noexcept nogil:
     return (<uint64_t>1 << i) - 1 if i < 64 else <uint64_t>0 - 1
+
+# The masks of the 64 bytes at p; those from the i-th on are of no class.
+cdef inline void classify_first(tw_classifier classify, const uint8_t* p, size_t i, tw_masks* m) noexcept nogil:
+    cdef uint64_t inside
+    classify(p, m)
+    if i < 64:
+        inside = below(i)
+        m.letter &= inside
+        m.upper &= inside
+        m.digit &= inside
+        m.space &= inside
+        m.blank &= inside
+        m.newline &= inside
+        m.high &= inside
+        m.apostrophe &= inside
+        m.slash &= inside
+
+# Of the starts in a window those that are certain, where nothing is from the lowest bit of `doubt` on, and the text ends
+# at its n-th byte or behind the window.
+cdef inline uint64_t certain(uint64_t starts, uint64_t run, uint64_t doubt, size_t n) noexcept nogil:
+    cdef uint64_t trusted = below(n), rest
+    cdef bint ends = n < 64
+    if doubt & trusted:
+        trusted = below(tw_lowest(doubt))
+        ends = False
+    # A run of blanks at the edge of what is trusted may go on behind it: only its first byte is certain.
+    if run & trusted & ~(trusted >> 1):
+        rest = ~run & trusted
+        trusted = below(tw_highest(rest) + 2 if rest else 1)
+        ends = False
+    starts &= trusted & ~<uint64_t>1
+    return starts | <uint64_t>1 << n if ends else starts
 
 # The first and each third further bit of every run.
 cdef inline uint64_t every_third(uint64_t digits) noexcept nogil:

@@ -4,7 +4,8 @@ from libc.stdint cimport uint8_t
 cdef class TextInput:
     cdef readonly object text        # str or bytes
     cdef readonly bytes replaced     # the ill-formed parts that became U+FFFD, as utf8.repair gives them
-    cdef readonly list parts         # (byte_end, policy) of each segment, or of the one text
+    cdef readonly list parts         # (byte_end, policy) of each segment; None of a text without
+    cdef readonly object policy      # that of a text without segments
     cdef Py_ssize_t view(self, const uint8_t** p) except -1
     cpdef bytes utf8(self)
 

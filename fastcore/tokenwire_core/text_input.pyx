@@ -1,5 +1,6 @@
 """A text as a caller sends it: a str, bytes or segments, made well-formed, with what may come of control tokens."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
 from tokenwire_core.errors import InvalidUtf8Error, TokenizerError
@@ -10,6 +11,8 @@ from tokenwire_core.utf8 cimport first_ill_formed, moved
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
+    const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object, Py_ssize_t*)
+    void PyErr_Clear()
 
 
 cdef tuple well_formed(object text, str invalid):
@@ -59,6 +62,9 @@ cdef Py_ssize_t view_text(object text, const uint8_t** p) except -1:
     return PyBytes_GET_SIZE(text)
 
 
+@cython.final
+@cython.no_gc            # nothing that it refers to refers to it
+@cython.freelist(8)
 cdef class TextInput:
     cdef Py_ssize_t view(self, const uint8_t** p) except -1:
         """The UTF-8 of the text, and its size."""
@@ -68,30 +74,45 @@ cdef class TextInput:
         return self.text.encode() if isinstance(self.text, str) else self.text
 
 
-cdef TextInput new_input(object text, bytes replaced, list parts):
-    cdef TextInput made = TextInput.__new__(TextInput)
-    made.text = text
-    made.replaced = replaced
-    made.parts = parts
-    return made
+cdef bint is_encodable(object text) noexcept:
+    """Whether a str has no lone surrogate. Most have none, and this is quicker than to catch an exception."""
+    cdef Py_ssize_t n
+    if utf8_or_null(text, &n) == NULL:
+        PyErr_Clear()
+        return False
+    return True
 
 
 cdef TextInput read_text(object text, object policy, str invalid):
+    cdef TextInput made = TextInput.__new__(TextInput)
+    if invalid != "error" and invalid != "replace":
+        raise TokenizerError("invalid must be error or replace")
+    if type(text) is str and is_encodable(text):
+        made.text = text
+        made.replaced = b""
+    elif isinstance(text, (str, bytes)):
+        made.text, made.replaced = well_formed(text, invalid)
+    else:
+        join_segments(made, segments_of(text), invalid)
+        return made
+    made.policy = policy
+    return made
+
+
+cdef int join_segments(TextInput made, list segments, str invalid) except -1:
     cdef bytes replaced = b"", part_replaced
-    cdef list parts = [], texts = []
+    cdef list texts = []
     cdef Py_ssize_t end = 0, sent = 0
     cdef const uint8_t* p
-    if invalid not in ("error", "replace"):
-        raise TokenizerError("invalid must be error or replace")
-    if isinstance(text, (str, bytes)):
-        joined, replaced = well_formed(text, invalid)
-        return new_input(joined, replaced, [(view_text(joined, &p), policy)])
-    for segment in segments_of(text):
+    made.parts = []
+    for segment in segments:
         joined, part_replaced = well_formed(segment.text, invalid)
         replaced += moved(part_replaced, sent)
         sent += bytes.__len__(segment.text) if isinstance(segment.text, bytes) else view_text(joined, &p)
         utf8 = joined.encode() if isinstance(joined, str) else joined
         end += len(utf8)
         texts.append(utf8)
-        parts.append((end, segment.special))
-    return new_input(b"".join(texts), replaced, parts)
+        made.parts.append((end, segment.special))
+    made.text = b"".join(texts)
+    made.replaced = replaced
+    return 0

@@ -11,6 +11,9 @@ cdef extern from "bits.h" nogil:
     const uint64_t TW_K2
     const uint32_t TW_NO_ID
 
+cdef extern from "tables.h" nogil:
+    void* tw_new_table(size_t n_bytes)
+
 cdef enum:
     WORD_BYTES = 15          # longest byte string that fits a word key
     WORD_IDS = 4             # most ids a word slot holds

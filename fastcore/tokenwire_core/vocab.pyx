@@ -130,7 +130,7 @@ cdef class Vocab:
         bits = table_bits(n_words)
         t.words_shift = 64 - bits
         t.words_mask = (<uint32_t>1 << bits) - 1
-        t.words = <WordSlot*>calloc(<size_t>1 << bits, sizeof(WordSlot))
+        t.words = <WordSlot*>tw_new_table((<size_t>1 << bits) * sizeof(WordSlot))
         bits = table_bits(n_longs)
         t.longs_shift = 64 - bits
         t.longs_mask = (<uint32_t>1 << bits) - 1

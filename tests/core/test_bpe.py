@@ -6,9 +6,12 @@ import heapq
 import itertools
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenwire_core.bpe import merge
+from tokenwire_core.merge_table import MergeTable
+from tokenwire_core.vocab import Vocab
 
 from tests.core.made_up import encoder
 
@@ -52,6 +55,50 @@ def test_an_unreachable_entry_appears_only_as_a_whole_piece(tokens: list[str]) -
         # Without its own entry the merge must stop at two parts for the entry's own merge to be the last one.
         unreachable += len(by_definition(others, token)) != 2
     assert encoder(utf8).n_unreachable == unreachable
+
+
+# Characters of one to four bytes that share some of them, and entries that are any stretch of two of them.
+CHARS = "aéê₭₮𐂭"
+STRETCHES = sorted(
+    {
+        (x + y).encode()[start : start + n]
+        for x, y in itertools.product(CHARS, repeat=2)
+        for start in range(7)
+        for n in range(2, 5)
+        if start + n <= len((x + y).encode())
+    }
+)
+
+
+def some_stretches(rng: random.Random) -> list[bytes]:
+    """Most of the characters, and what gets in their way, in any order."""
+    most = [char.encode() for char in CHARS[1:] if rng.random() < 0.8]
+    tokens = list(dict.fromkeys(most + rng.sample(STRETCHES, rng.randrange(2, 20))))
+    rng.shuffle(tokens)
+    return tokens
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_entries_that_begin_or_end_inside_characters(seed: int) -> None:
+    """Merges that join a part of a character with its neighbour, before or after it could become whole."""
+    rng = random.Random(seed)
+    tokens = some_stretches(rng)
+    enc = encoder(tokens)
+    for n in range(1, 40):
+        text = "".join(rng.choices(CHARS, k=n))
+        assert enc.encode(text).ids == by_definition(tokens, text.encode())
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_pieces_that_are_cut_inside_characters(seed: int) -> None:
+    """Bytes that are no text merge as any others."""
+    rng = random.Random(seed)
+    tokens = some_stretches(rng)
+    ids = {bytes([byte]): byte for byte in range(256)} | {token: 256 + i for i, token in enumerate(tokens)}
+    table = MergeTable(Vocab(ids, {}))
+    for n in range(2, 20):
+        piece = b"".join(rng.choices(STRETCHES, k=n))
+        assert table.merge(piece) == by_definition(tokens, piece)
 
 
 def test_an_entry_no_merges_lead_to() -> None:

@@ -1,0 +1,40 @@
+# Byte-pair merging of a piece of bytes.
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from tokenwire_core.bpe cimport MergeScratch, MergeTables
+from tokenwire_core.vocab cimport TW_K1
+
+cdef enum:
+    N_CHARS = 1 << 16        # characters below may begin as something else than their bytes
+
+# What the bytes of a character begin as: an entry of `chars` is an id, a kind and the two flags.
+cdef enum:
+    SINGLE = 0               # each is a symbol
+    WHOLE = 1 << 21          # together they are the id
+    HEAD = 2 << 21           # all but the last are the id
+    TAIL = 3 << 21           # all but the first are the id
+    KIND = 3 << 21
+    HAS_LEFT_EDGES = 1 << 23
+    HAS_RIGHT_EDGES = 1 << 24
+
+cdef struct ByteTables:
+    const MergeTables* merges
+    uint32_t byte_ids[256]
+    uint32_t* byte_pairs     # 65,536 entries: the merge of each two bytes, or TW_NO_ID
+    # See char_starts, which makes them. NULL: every character begins as its bytes.
+    uint32_t* chars          # N_CHARS entries
+    uint64_t* edges          # a bit for each edge, by hash
+    unsigned edges_shift
+
+# Two characters that follow each other, of which the right one, or else the left one, has to begin as its bytes.
+cdef inline uint64_t edge_hash(const ByteTables* t, uint32_t left, uint32_t right, bint is_right) noexcept nogil:
+    return (((<uint64_t>left << 22 | right << 1 | is_right) + 1) * TW_K1) >> t.edges_shift
+
+cdef inline bint has_edge(const ByteTables* t, uint32_t left, uint32_t right, bint is_right) noexcept nogil:
+    cdef uint64_t i = edge_hash(t, left, right, is_right)
+    return t.edges[i >> 6] >> (i & 63) & 1
+
+# Merge the n >= 1 bytes at p, n below 2**32; out has room for n ids. Returns how many there are, -1 when memory ran out.
+cdef Py_ssize_t merge_bytes(
+    const ByteTables* t, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
+) noexcept nogil
