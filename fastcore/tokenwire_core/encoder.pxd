@@ -5,6 +5,7 @@ from tokenwire_core.engine cimport Engine
 from tokenwire_core.scratch cimport Scratch
 from tokenwire_core.tally cimport Tallier, Totals
 from tokenwire_core.text_input cimport TextInput
+from tokenwire_core.vocab cimport Marked
 
 cdef enum:
     POOL_SIZE = 8                # idle scratches kept
@@ -32,6 +33,6 @@ cdef class Encoder:
     ) except -1
     cdef Py_ssize_t hold(self, Scratch* s, TextInput source) except -1
     cdef tuple layout(self, int n_texts, bint add_special)
-    cdef int add_tally(
-        self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten
-    ) except -1
+    cdef void unmark(self, Scratch* s, size_t first, Marked* marked) noexcept
+    cdef Tallier made_tallier(self)
+    cdef void empty_pool(self) noexcept

@@ -30,6 +30,7 @@ from tokenwire_core.sentencepiece_engine cimport SentencePieceEngine
 from tokenwire_core.tally cimport Tallier, Totals, start_totals, tally_of
 from tokenwire_core.text_input cimport read_text
 from tokenwire_core.utf8 cimport to_sent
+from tokenwire_core.vocab cimport unmark_ids
 
 cdef enum:
     MAX_TEXT_BYTES = (1 << 31) - 1       # positions are 32 bits wide
@@ -83,9 +84,7 @@ cdef class Encoder:
         self.policies = {}
 
     def __dealloc__(self):
-        while self.n_pool:
-            self.n_pool -= 1
-            free_scratch(self.pool[self.n_pool])
+        self.empty_pool()
 
     def __repr__(self):
         return f"<Encoder {self.spec.format} {self.spec.model} of {self.vocab_size} ids, digest {self.digest[:12]}>"
@@ -149,6 +148,10 @@ cdef class Encoder:
                 encoding.inputs = (first, second)
                 encoding.sizes = (n_first, s.n_ids - n_first)
             encoding.is_rewritten = s.is_rewritten
+            self.unmark(s, 0, &encoding.marked)
+            if second is not None:
+                # They are of both together.
+                encoding.marked.n_first = encoding.marked.n_second = 0
             packed = PyBytes_FromStringAndSize(<const char*>s.ids, s.n_ids * sizeof(uint32_t))
         finally:
             self.release(s)
@@ -198,6 +201,8 @@ cdef class Encoder:
         cdef Scratch* s
         cdef size_t before = 0
         cdef uint64_t most = most_of(limit)
+        cdef Marked marked
+        cdef Tallier tallier = self.made_tallier()
         start_totals(&totals)
         if add_special or pair is not None:
             for run in self.layout(1 if pair is None else 2, add_special):
@@ -209,7 +214,8 @@ cdef class Encoder:
                 source = read_text(each, special, invalid)
                 before = s.n_ids
                 self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.n_special))
-                self.add_tally(&totals, s.ids + before, s.n_ids - before, source, s.is_rewritten)
+                self.unmark(s, before, &marked)
+                tallier.add(&totals, s.ids + before, s.n_ids - before, &marked, source, s.is_rewritten)
         finally:
             self.release(s)
         return tally_of(&totals)
@@ -219,23 +225,34 @@ cdef class Encoder:
         cdef Totals totals
         cdef const uint32_t* ids = <const uint32_t*>PyBytes_AS_STRING(encoding.packed)
         cdef size_t n
+        cdef Tallier tallier = self.made_tallier()
         start_totals(&totals)
         for run in encoding.layout:
             if isinstance(run, TextRun):
                 n = encoding.sizes[run.text]
-                self.add_tally(&totals, ids, n, encoding.inputs[run.text], encoding.is_rewritten)
+                tallier.add(&totals, ids, n, &encoding.marked, encoding.inputs[run.text], encoding.is_rewritten)
             else:
                 n = len(run.ids)
                 totals.n_special += n
             ids += n
         return tally_of(&totals)
 
-    cdef int add_tally(
-        self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten
-    ) except -1:
+    cdef void unmark(self, Scratch* s, size_t first, Marked* marked) noexcept:
+        """Take the marks off the ids from the `first` on, where there are any."""
+        marked.n_first = marked.n_second = 0
+        if self.engine.vocab is not None and self.engine.vocab.tables.marks != NULL:
+            unmark_ids(s.ids + first, s.n_ids - first, marked)
+
+    cdef Tallier made_tallier(self):
         if self.tallier is None:
             self.tallier = Tallier(self.engine, self.spec, self.trace)
-        return self.tallier.add(totals, ids, n, source, is_rewritten)
+            self.empty_pool()            # their caches know ids without marks
+        return self.tallier
+
+    cdef void empty_pool(self) noexcept:
+        while self.n_pool:
+            self.n_pool -= 1
+            free_scratch(self.pool[self.n_pool])
 
     def find_control_tokens(self, text, invalid="error"):
         """The spellings of control tokens in a str or bytes, as `allow` would find them.

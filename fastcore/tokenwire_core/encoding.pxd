@@ -1,6 +1,8 @@
 # The ids of one text, or of a pair, and where they stand in it.
 from libc.stdint cimport uint32_t
 
+from tokenwire_core.vocab cimport Marked
+
 cdef class Encoding:
     cdef object encoder          # what made it
     cdef list integers           # by id: the id
@@ -8,6 +10,7 @@ cdef class Encoding:
     cdef tuple inputs            # the Input of each text
     cdef tuple layout            # what the ids are made of, see template.Layout
     cdef tuple sizes             # how many tokens each text has
+    cdef Marked marked           # of one text: its tokens that have no script, and that are Latin, where they are marked
     cdef bint is_rewritten       # a normalizer has changed one of them, or may have
     cdef Py_ssize_t n_ids        # for a buffer's shape: how many, once one was asked for
     cdef list id_list

@@ -16,7 +16,7 @@ The cache belongs to one running call at a time and is bounded: 1 MiB a scratch.
 from libc.stdint cimport uint8_t, uint32_t
 
 from tokenwire_core.byte_merges cimport merge_bytes
-from tokenwire_core.vocab cimport TW_NO_ID, find_long, find_word
+from tokenwire_core.vocab cimport TW_NO_ID, UNMARKED, find_long, find_word, mark_ids
 
 
 cdef struct ByteModel:
@@ -29,10 +29,15 @@ cdef Py_ssize_t encode_byte_word(
 ) noexcept nogil:
     cdef const VocabTables* v = (<const ByteModel*>model).vocab
     cdef const ByteTables* m = (<const ByteModel*>model).merges
+    cdef Py_ssize_t n_ids
     out[0] = find_word(v, s.key_lo[j], s.key_hi[j], s.hash[j]) if n <= WORD_BYTES else find_long(v, p, n)
     if out[0] != TW_NO_ID:
-        return 1
-    return merge_bytes(m, &s.merge, p, n, out)
+        n_ids = 1
+    else:
+        n_ids = merge_bytes(m, &s.merge, p, n, out)
+    if v.marks != NULL:
+        mark_ids(v, out, n_ids)
+    return n_ids
 
 
 cdef bint encode_pieces(
@@ -48,7 +53,9 @@ cdef void place_tokens(const VocabTables* v, Scratch* s, size_t first, size_t st
     cdef uint32_t* starts = <uint32_t*>s.starts.p
     cdef uint32_t* ends = <uint32_t*>s.ends.p
     cdef size_t i, at = start
+    cdef uint32_t id
     for i in range(first, s.n_ids):
+        id = s.ids[i] & UNMARKED
         starts[i] = <uint32_t>at
-        at += v.starts[s.ids[i] + 1] - v.starts[s.ids[i]]
+        at += v.starts[id + 1] - v.starts[id]
         ends[i] = <uint32_t>at

@@ -1,14 +1,14 @@
 # How many tokens of a text belong to each script, and how many stand for text that the vocabulary lacks.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from tokenwire_core.class_counts cimport N_CLASSES, Classes, Counts
 from tokenwire_core.engine cimport Engine
 from tokenwire_core.kept_scripts cimport KeptScripts
 from tokenwire_core.text_input cimport TextInput
-from tokenwire_core.vocab cimport Vocab
+from tokenwire_core.vocab cimport Marked, Vocab
 
 # What an id is: the number of its script, LOOK, or one of these.
 cdef enum:
+    N_CLASSES = 256
     UNKNOWN = 250            # the model's unknown token
     BYTE = 251               # a byte of a character that the vocabulary lacks
     JPAN = 252               # Han in a text with kana
@@ -39,7 +39,7 @@ cdef class Tally:
 cdef class Tallier:
     cdef Engine engine
     cdef object trace        # of a TextInput: where its tokens are
-    cdef Classes classes
+    cdef uint8_t* classes    # by id
     # By id: the script of the last character that is no inherited mark, TW_INHERITED for none; of a BYTE that byte.
     cdef uint8_t* lasts
     cdef KeptScripts kept    # None where the places of tokens are always needed
@@ -47,8 +47,11 @@ cdef class Tallier:
     cdef bint is_whole       # the tokens are all of the normalized text, one after the other
 
     # Add the tokens of a text, or as many of its first ones as there are ids.
-    # `is_rewritten`: a normalizer may have changed the text.
-    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten) except -1
+    # `marked`: how many of them are neutral, and Latin, where the vocabulary marks them. `is_rewritten`: a normalizer
+    # may have changed the text.
+    cdef int add(
+        self, Totals* totals, const uint32_t* ids, size_t n, const Marked* marked, TextInput source, bint is_rewritten
+    ) except -1
     cdef bint keeps_scripts(self, const uint8_t* p, size_t n, bint is_rewritten) except -1
     cdef bint look(
         self, uint32_t* counts, const uint32_t* ids, size_t n, const uint8_t* p, bint is_rewritten
@@ -57,7 +60,7 @@ cdef class Tallier:
     cdef bytes spelled(self, const uint32_t* ids, size_t n)
     cdef bint look_at_spellings(self, uint32_t* counts, const uint32_t* ids, size_t n) except -1
     cdef int count_places(
-        self, Counts* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
+        self, uint32_t* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
     ) except -1
     cdef void classify_vocab(self, Vocab vocab) noexcept
     cdef int classify_spellings(self, dict spellings, object spec) except -1

@@ -19,11 +19,15 @@ from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all, spe
 from tokenwire_core.spec import PipelineSpec
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
-from tokenwire_core.class_counts cimport count_ids, free_classes, lay_out_kinds, make_classes, start_lanes
 from tokenwire_core.token_scripts cimport HANI, HIRA, KANA, LATN, LOOK, Marks, class_of, has_kana, last_of, script_at, script_nearby
 from tokenwire_core.unicode_class cimport code_point_at
 from tokenwire_core.utf8 cimport first_ill_formed
 from tokenwire_core.vocab cimport Vocab, VocabTables
+
+cdef enum:
+    LANES = 4
+    MANY = 256               # tokens from here on are counted in lanes
+
 
 @cython.final
 @cython.freelist(16)
@@ -77,8 +81,10 @@ cdef class Tallier:
         self.kept = kept_scripts(spec)
         self.is_whole = leaves_all(spec)
         self.spells_affixes = spells_affixes(spec)
-        if not make_classes(&self.classes, len(engine.integers), NEUTRAL):
+        self.classes = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
+        if self.classes == NULL:
             raise MemoryError
+        memset(self.classes, NEUTRAL, len(engine.integers) + 1)
         self.lasts = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
         if self.lasts == NULL:
             raise MemoryError
@@ -90,25 +96,26 @@ cdef class Tallier:
         if isinstance(spec, PipelineSpec) and self.kept is not None:
             for token in spec.pipeline.added_tokens:
                 if not self.kept.kept(token.content):
-                    self.classes.of[token.id] = LOOK
+                    self.classes[token.id] = LOOK
         for id in engine.control_tokens.values():
-            self.classes.of[id] = SPECIAL
+            self.classes[id] = SPECIAL
         if spec.unknown_id is not None:
-            self.classes.of[spec.unknown_id] = UNKNOWN
+            self.classes[spec.unknown_id] = UNKNOWN
         for id in spec.byte_fallback_ids:
-            self.classes.of[id] = BYTE
+            self.classes[id] = BYTE
             self.lasts[id] = int(engine.bytes_of(id)[3:5], 16)
-        lay_out_kinds(&self.classes, len(engine.integers), NEUTRAL, LATN)
+        if engine.vocab is not None:
+            engine.vocab.mark(self.classes, NEUTRAL, LATN)
 
     def __dealloc__(self):
-        free_classes(&self.classes)
+        PyMem_Free(self.classes)
         PyMem_Free(self.lasts)
 
     cdef void classify_vocab(self, Vocab vocab) noexcept:
         cdef const uint32_t* starts = vocab.tables.starts
         cdef uint32_t id
         for id in range(vocab.tables.vocab_size):
-            self.classes.of[id] = class_of(vocab.tables.blob + starts[id], starts[id + 1] - starts[id])
+            self.classes[id] = class_of(vocab.tables.blob + starts[id], starts[id + 1] - starts[id])
 
     cdef int classify_spellings(self, dict spellings, spec) except -1:
         cdef uint32_t id
@@ -121,39 +128,36 @@ cdef class Tallier:
             if prefix or suffix:
                 spelling = spelling.removeprefix(prefix).removesuffix(suffix)
             p = <const uint8_t*>PyBytes_AS_STRING(spelling)
-            self.classes.of[id] = class_of(p, PyBytes_GET_SIZE(spelling))
+            self.classes[id] = class_of(p, PyBytes_GET_SIZE(spelling))
             self.lasts[id] = last_of(p, PyBytes_GET_SIZE(spelling))
         return 0
 
-    cdef int add(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten) except -1:
-        cdef Counts counts
-        cdef uint32_t* by_class = counts.lanes[0]
+    cdef int add(
+        self, Totals* totals, const uint32_t* ids, size_t n, const Marked* marked, TextInput source, bint is_rewritten
+    ) except -1:
+        cdef uint32_t[N_CLASSES] counts
         cdef const uint8_t* p
         cdef size_t n_bytes = source.view(&p), k
-        cdef bint has_look = False
-        count_ids(&counts, &self.classes, ids, n)
-        if counts.has_more:
-            totals.n_unknown += by_class[UNKNOWN]
-            totals.n_byte_fallback += by_class[BYTE]
-            has_look = by_class[LOOK] or by_class[UNKNOWN] or by_class[BYTE]
-            by_class[LOOK] = by_class[UNKNOWN] = by_class[BYTE] = 0
-        if (
-            not self.keeps_scripts(p, n_bytes, is_rewritten)
-            or (has_look and not self.look(by_class, ids, n, p, is_rewritten))
-        ):
-            self.count_places(&counts, ids, n, source, p)
-        totals.n_neutral += counts.n_neutral
-        totals.n_latin += counts.n_latin
-        if not counts.has_more:
+        cdef bint is_kept = self.keeps_scripts(p, n_bytes, is_rewritten), has_look
+        if is_kept and marked.n_first + marked.n_second == n:
+            totals.n_neutral += marked.n_first
+            totals.n_latin += marked.n_second
             return 0
-        if by_class[HANI] and (by_class[HIRA] or by_class[KANA] or has_kana(p, n_bytes)):
-            by_class[JPAN] = by_class[HANI]
-            by_class[HANI] = 0
+        count_classes(counts, self.classes, ids, n)
+        totals.n_unknown += counts[UNKNOWN]
+        totals.n_byte_fallback += counts[BYTE]
+        has_look = counts[LOOK] or counts[UNKNOWN] or counts[BYTE]
+        counts[LOOK] = counts[UNKNOWN] = counts[BYTE] = 0
+        if not is_kept or (has_look and not self.look(counts, ids, n, p, is_rewritten)):
+            self.count_places(counts, ids, n, source, p)
+        if counts[HANI] and (counts[HIRA] or counts[KANA] or has_kana(p, n_bytes)):
+            counts[JPAN] = counts[HANI]
+            counts[HANI] = 0
         if not totals.has_more:
             totals.has_more = True
             memset(totals.by_class, 0, sizeof(totals.by_class))
         for k in range(N_CLASSES):
-            totals.by_class[k] += by_class[k]
+            totals.by_class[k] += counts[k]
         return 0
 
     cdef bint keeps_scripts(self, const uint8_t* p, size_t n, bint is_rewritten) except -1:
@@ -181,9 +185,9 @@ cdef class Tallier:
         cdef unsigned script
         first = 0
         while first < n:
-            if self.classes.of[ids[first]] == UNKNOWN:
+            if self.classes[ids[first]] == UNKNOWN:
                 return False
-            if self.classes.of[ids[first]] == LOOK:
+            if self.classes[ids[first]] == LOOK:
                 script = script_nearby(v, ids, n, first)
                 if script == TW_INHERITED:
                     break
@@ -198,9 +202,9 @@ cdef class Tallier:
             if first_ill_formed(p, PyBytes_GET_SIZE(spelled), 0) != <size_t>PyBytes_GET_SIZE(spelled):
                 return False             # it ends inside a character, at a limit
         for i in range(n):
-            if self.classes.of[ids[i]] == UNKNOWN:
+            if self.classes[ids[i]] == UNKNOWN:
                 return False
-            if i >= first and self.classes.of[ids[i]] == LOOK:
+            if i >= first and self.classes[ids[i]] == LOOK:
                 counts[script_at(p, start, start + v.starts[ids[i] + 1] - v.starts[ids[i]], &marks)] += 1
             start += v.starts[ids[i] + 1] - v.starts[ids[i]]
         return True
@@ -228,7 +232,7 @@ cdef class Tallier:
         cdef uint8_t kind
         cdef unsigned script, last = NEUTRAL
         while i < n:
-            kind = self.classes.of[ids[i]]
+            kind = self.classes[ids[i]]
             if kind == UNKNOWN or kind == SPECIAL:
                 return False
             if kind == LOOK:
@@ -239,7 +243,7 @@ cdef class Tallier:
                 i += 1
                 continue
             n_char = 0
-            while n_char < 4 and i + n_char < n and self.classes.of[ids[i + n_char]] == BYTE:
+            while n_char < 4 and i + n_char < n and self.classes[ids[i + n_char]] == BYTE:
                 utf8[n_char] = self.lasts[ids[i + n_char]]
                 n_char += 1
                 if first_ill_formed(utf8, n_char, 0) == n_char:
@@ -254,7 +258,7 @@ cdef class Tallier:
         return True
 
     cdef int count_places(
-        self, Counts* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
+        self, uint32_t* counts, const uint32_t* ids, size_t n, TextInput source, const uint8_t* p
     ) except -1:
         """Count anew, all tokens by where they are."""
         cdef const uint32_t* starts
@@ -266,14 +270,33 @@ cdef class Tallier:
             raise AssertionError("a text had fewer tokens when it was encoded with places")
         starts = <const uint32_t*>PyBytes_AS_STRING(packed_starts)
         ends = <const uint32_t*>PyBytes_AS_STRING(packed_ends)
-        counts.n_neutral = counts.n_latin = 0
-        start_lanes(counts)
+        memset(counts, 0, N_CLASSES * sizeof(uint32_t))
         for i in range(n):
-            if self.classes.of[ids[i]] == SPECIAL:
-                counts.lanes[0][SPECIAL] += 1
+            if self.classes[ids[i]] == SPECIAL:
+                counts[SPECIAL] += 1
             else:
-                counts.lanes[0][script_at(p, starts[i], ends[i], &marks)] += 1
+                counts[script_at(p, starts[i], ends[i], &marks)] += 1
         return 0
+
+
+cdef void count_classes(uint32_t* counts, const uint8_t* classes, const uint32_t* ids, size_t n) noexcept nogil:
+    cdef uint32_t[LANES - 1][N_CLASSES] lanes
+    cdef size_t i = 0, k
+    memset(counts, 0, N_CLASSES * sizeof(uint32_t))
+    if n >= MANY:
+        # Neighbours are often of one class: in lanes of their own they do not wait for each other.
+        memset(lanes, 0, sizeof(lanes))
+        while i + LANES <= n:
+            counts[classes[ids[i]]] += 1
+            lanes[0][classes[ids[i + 1]]] += 1
+            lanes[1][classes[ids[i + 2]]] += 1
+            lanes[2][classes[ids[i + 3]]] += 1
+            i += LANES
+        for k in range(N_CLASSES):
+            counts[k] += lanes[0][k] + lanes[1][k] + lanes[2][k]
+    while i < n:
+        counts[classes[ids[i]]] += 1
+        i += 1
 
 
 cdef Tally tally_of(const Totals* totals):

@@ -20,6 +20,7 @@ cdef enum:
     ID_BITS = 21             # ids are below 2**21
     COUNT_SHIFT = 28         # a word slot's first id carries its count from this bit on
     ID_MASK = 0x0FFFFFFF
+    UNMARKED = (1 << ID_BITS) - 1
     PRESENT = 1              # flags: the id has bytes
     CONTROL = 2              # flags: the id is a control token
     HIDDEN = 4               # flags: no text finds the id by its bytes
@@ -36,6 +37,9 @@ cdef struct VocabTables:
     uint32_t max_token_bytes # longest ordinary token
     const uint8_t* blob      # bytes of all tokens, readable 16 bytes past the end
     const uint32_t* starts   # vocab_size + 1 positions in blob
+    # Two bits an id, in a word for 32 of them, which the ids that are made of text then have above their own: see
+    # `Vocab.mark`. NULL where nobody asks.
+    const uint64_t* marks
     const uint8_t* flags     # PRESENT | CONTROL | HIDDEN, per id
     WordSlot* words          # ordinary tokens of at most WORD_BYTES bytes, open addressing
     uint32_t words_mask
@@ -67,11 +71,34 @@ cdef inline uint32_t find_word(const VocabTables* v, uint64_t lo, uint64_t hi, u
             return TW_NO_ID
         i = (i + 1) & v.words_mask
 
+# How many ids have each mark.
+cdef struct Marked:
+    uint32_t n_first
+    uint32_t n_second
+
+cdef inline void mark_ids(const VocabTables* v, uint32_t* ids, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        ids[i] |= <uint32_t>(v.marks[ids[i] >> 5] >> (2 * ids[i] & 63) & 3) << ID_BITS
+
+# Take the marks off, and add them up.
+cdef inline void unmark_ids(uint32_t* ids, size_t n, Marked* marked) noexcept nogil:
+    cdef size_t i
+    cdef uint32_t n_first = 0, n_second = 0
+    for i in range(n):
+        n_first += ids[i] >> ID_BITS & 1
+        n_second += ids[i] >> (ID_BITS + 1) & 1
+        ids[i] &= UNMARKED
+    marked.n_first += n_first
+    marked.n_second += n_second
+
 cdef uint32_t find_long(const VocabTables* v, const uint8_t* p, size_t n) noexcept nogil
 
 cdef class Vocab:
     cdef VocabTables tables
     cdef list integers           # the ids as Python ints, so that a list of ids makes none
+    # From now on mark ids by their class, a byte for each: the one, the other, or no mark.
+    cdef int mark(self, const uint8_t* classes, uint8_t first, uint8_t second) except -1
     cdef int lay_out(self, list entries, bytes flags) except -1
     # Make the hash tables, of ids whose flags are PRESENT alone.
     cdef int index(self) except -1

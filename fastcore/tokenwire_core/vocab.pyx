@@ -89,8 +89,25 @@ cdef class Vocab:
         free(<void*>self.tables.blob)
         free(<void*>self.tables.starts)
         free(<void*>self.tables.flags)
+        free(<void*>self.tables.marks)
         free(self.tables.words)
         free(self.tables.longs)
+
+    cdef int mark(self, const uint8_t* classes, uint8_t first, uint8_t second) except -1:
+        """Two classes that most tokens of most texts have are counted without a look at a table for each token: the
+        word cache keeps ids with their marks.
+        """
+        cdef size_t id
+        cdef uint64_t* marks
+        if self.tables.marks != NULL:
+            return 0
+        marks = <uint64_t*>calloc((self.tables.vocab_size >> 5) + 1, sizeof(uint64_t))
+        if marks == NULL:
+            raise MemoryError
+        for id in range(self.tables.vocab_size):
+            marks[id >> 5] |= (<uint64_t>(classes[id] == first) | <uint64_t>(classes[id] == second) << 1) << (2 * id & 63)
+        self.tables.marks = marks
+        return 0
 
     cdef int lay_out(self, list entries, bytes flags) except -1:
         cdef VocabTables* t = &self.tables

@@ -246,3 +246,34 @@ def test_each_kana_makes_han_japanese() -> None:
     for c in range(sys.maxunicode + 1):
         if not 0xD800 <= c < 0xE000 and script_of(chr(c)) in ("Hira", "Kana"):
             assert encoder.tally(f"漢、{chr(c)}漢").scripts["Jpan"] >= 2
+
+
+@pytest.mark.parametrize("name", ["byte-level-bpe", "unigram", "wordpiece", "cl100k_base"])
+def test_a_tally_changes_nothing(name: str) -> None:
+    """Once tokens are counted by script, ids are marked inside: none is seen, in ids, places, control tokens or cuts."""
+    text = "the quick brown fox, <|bos|>naïve 漢字 🫠 <think> \n\n" * 3
+
+    def loaded() -> Encoder:
+        if name == "cl100k_base":
+            return rank_files.ours.__wrapped__(name)
+        return tokenwire_core.load(families.family(name).data, "hf_json")
+
+    def seen(encoder: Encoder) -> tuple[object, ...]:
+        encoding = encoder.encode(text)
+        return (
+            encoding.ids,
+            encoding.offsets("byte"),
+            [encoder.encode(word).ids for word in text.split()],
+            encoder.encode(text, special="allow").offsets("utf16"),
+            encoder.find_control_tokens(text),
+            encoder.truncate(text, 5),
+            encoder.count(text),
+        )
+
+    encoder, fresh = loaded(), loaded()
+    before = seen(encoder)
+    tally = encoder.tally(text)
+    assert encoder.encode(text).tally() == tally == encoder.tally(text)
+    assert seen(encoder) == before
+    assert fresh.tally(text) == tally
+    assert seen(fresh) == before
