@@ -250,7 +250,7 @@ def test_each_kana_makes_han_japanese() -> None:
 
 @pytest.mark.parametrize("name", ["byte-level-bpe", "unigram", "wordpiece", "cl100k_base"])
 def test_a_tally_changes_nothing(name: str) -> None:
-    """Once tokens are counted by script, ids are marked inside, and no mark is seen: in ids, places, control tokens, cuts."""
+    """Once tokens are counted by script, ids are marked inside; no mark is seen: in ids, places, controls or cuts."""
     text = "the quick brown fox, <|bos|>naïve 漢字 🫠 <think> \n\n" * 3
 
     def loaded() -> Encoder:
