@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
-import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from tests import families
+from tests.system import callgrind
 from tests.system.growth_driver import OPERATIONS, STRIPPING, TEXTS
 
-ROOT = Path(__file__).parents[2]
 MOST_PER_DOUBLING = 2.2
 N_BYTES = 1 << 16
 N_BYTES_LONG = 1 << 20
@@ -26,36 +20,13 @@ SHORT_FAMILIES = ("unigram",)
 @functools.cache
 def instructions(name: str, largest: int) -> dict[str, dict[int, int]]:
     """Instructions by `text/operation` and size in bytes, for the named vocabulary; one process measures all."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "marks.so"
-        source = ROOT / "tests" / "system" / "growth_marks.c"
-        subprocess.run(
-            ["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)], check=True, timeout=60
-        )
-        command = [
-            "valgrind",
-            "--tool=callgrind",
-            "--instr-atstart=no",
-            f"--callgrind-out-file={folder}/out.%p",
-        ]
-        command += [sys.executable, "-m", "tests.system.growth_driver", name, str(library), str(largest)]
-        path = os.pathsep.join(
-            map(str, (ROOT, ROOT / "fastcore", ROOT / "server", ROOT / "clients" / "python"))
-        )
-        # One hash seed, or dictionaries would lie differently from run to run.
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
-        answer = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=3600
-        )
-        assert answer.returncode == 0, answer.stderr[-2000:]
-        counted: dict[str, dict[int, int]] = {}
-        for file in Path(folder).glob("out.*"):
-            text = file.read_text()
-            mark = re.search(r"^desc: Trigger: Client Request: (.*)/(\d+)$", text, re.M)
-            total = re.search(r"^totals: (\d+)$", text, re.M)
-            if mark and total:
-                counted.setdefault(mark[1], {})[int(mark[2])] = int(total[1])
-        return counted
+    counted: dict[str, dict[int, int]] = {}
+    for mark, n_instructions in callgrind.instructions(
+        "tests.system.growth_driver", name, str(largest)
+    ).items():
+        what, size = mark.rsplit("/", 1)
+        counted.setdefault(what, {})[int(size)] = n_instructions
+    return counted
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
