@@ -3,8 +3,8 @@
 `python -m tests.bench.metering` prints the CPU time of a call and what metering adds, twice: of the whole service as
 clients see it, over a socket, and of the methods behind the guard alone, where nothing hides the meter. Without
 `meter` nothing is added to the numbers; without `labels` texts get no language either, and without `scripts` a Count is
-a number of tokens alone (an Encode still tells what they are). Then what a scrape costs, by
-the number of tokenizers.
+a number of tokens alone (an Encode still tells what they are). All of it again with the detector of languages, where it
+is installed. Then what a scrape costs, by the number of tokenizers.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core import Encoder
 from tokenwire_core.tally import Tally
 from tokenwire_server import artifacts, config, counting, language
+from tokenwire_server import detector as detectors
 from tokenwire_server.call import Call
 from tokenwire_server.catalogue import Catalogue
 from tokenwire_server.config import Config
+from tokenwire_server.detector import Detector
 from tokenwire_server.guard import Guard
 from tokenwire_server.meter import Meter
 from tokenwire_server.requests import Options, Text
@@ -44,7 +46,7 @@ TOKENIZER = "o200k_base"
 PARTS = ("meter", "labels", "scripts")
 N_ROUNDS = 200
 ROUND_NS = 5_000_000
-N_WINDOWS = 300
+N_WINDOWS = 150
 WINDOW_S = 0.05
 N_AT_ONCE = 4
 
@@ -86,13 +88,13 @@ def workloads() -> list[Workload]:
 class Bench:
     """One service in this process, whose metering can be turned off; the product has no such switch."""
 
-    def __init__(self) -> None:
+    def __init__(self, detector: Detector | None = None) -> None:
         self.config = Config(listen="127.0.0.1:0", http=None)
         prove = functools.partial(artifacts.prove, max_bytes=self.config.limits.artifact_bytes)
         catalogue = Catalogue(config.load({"embedded": TOKENIZER}, {}).tokenizers, prove)
         catalogue.load()
         self.guard = Guard(self.config.limits, Meter([TOKENIZER]))
-        self.service = TokenizerService(catalogue, self.config.limits)
+        self.service = TokenizerService(catalogue, self.config.limits, detector)
         self.n_calls = 0
 
     def call(self, workload: Workload) -> bytes:
@@ -247,23 +249,34 @@ def _ms(work: Callable[[], object]) -> float:
     return (time.process_time_ns() - start) / 1e6
 
 
+def over_a_socket(bench: Bench, without: tuple[str, ...], more: str = "") -> None:
+    print(f"service over a socket{more}, medians, against none of: {', '.join(without)}")
+    for workload in workloads():
+        show(workload.name, *asyncio.run(bench.over_a_socket(workload, without)))
+
+
+def methods_alone(bench: Bench, without: tuple[str, ...]) -> None:
+    print(f"methods alone, least of many rounds, against none of: {', '.join(without)}")
+    for workload in workloads():
+        answer = bench.call(workload)
+        rounds = []
+        for _ in range(N_ROUNDS):
+            with_it = bench.cpu_us(workload)
+            with unmetered(without):
+                assert bench.call(workload) == answer, "the answers differ"
+                rounds.append((with_it, bench.cpu_us(workload)))
+        show(workload.name, *map(min, zip(*rounds, strict=True)))
+
+
 def main() -> None:
     bench = Bench()
     for without in (PARTS[:1], PARTS[:2], PARTS):
-        print(f"service over a socket, medians, against none of: {', '.join(without)}")
-        for workload in workloads():
-            show(workload.name, *asyncio.run(bench.over_a_socket(workload, without)))
+        over_a_socket(bench, without)
+    detector, state = detectors.load(detectors.AUTO)
+    if detector is not None:
+        over_a_socket(Bench(detector), PARTS, f", with {state}")
     for without in (PARTS[:1], PARTS[:2], PARTS):
-        print(f"methods alone, least of many rounds, against none of: {', '.join(without)}")
-        for workload in workloads():
-            answer = bench.call(workload)
-            rounds = []
-            for _ in range(N_ROUNDS):
-                with_it = bench.cpu_us(workload)
-                with unmetered(without):
-                    assert bench.call(workload) == answer, "the answers differ"
-                    rounds.append((with_it, bench.cpu_us(workload)))
-            show(workload.name, *map(min, zip(*rounds, strict=True)))
+        methods_alone(bench, without)
     scrapes()
 
 
