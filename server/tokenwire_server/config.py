@@ -195,6 +195,11 @@ def _check_known_names(tokenizers: Iterable[TokenizerConfig]) -> None:
 
 
 def _check(config: Config) -> None:
+    if config.tenants and (config.tls is None or config.tls.client_ca is None):
+        raise ConfigError(
+            "`tenants` are told by their client certificates, and without tls.client_ca none is asked for; set it "
+            "with tls.cert and tls.key, or leave `tenants` out"
+        )
     if config.limits.queue_bytes < config.limits.message_bytes:
         raise ConfigError(
             "limit `queue_bytes` must be at least `message_bytes`: a message must fit into the queue"

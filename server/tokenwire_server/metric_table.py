@@ -62,7 +62,8 @@ _TEXT_OPERATION = Label("operation", "RPCs that compute tokens", TEXT_OPERATIONS
 _OPERATION = Label("operation", "RPCs", OPERATIONS)
 _LANGUAGE = Label(
     "language",
-    "the declared tag's primary language, or the one that the script decides; `und` for any other",
+    "the declared tag's primary language, or what the text tells ([languages.md](languages.md)): `zxx` for code and "
+    "data, `mul` for several scripts, `und` where nothing decides",
     tuple(sorted(language.LANGUAGES)),
 )
 _VOLUME = (TOKENIZER, _TEXT_OPERATION, _LANGUAGE)
@@ -80,7 +81,8 @@ METRICS = (
         "tokenwire_input_bytes_total",
         "counter",
         "bytes",
-        "Bytes of text, in UTF-8, that the tokens stand for. A Count that its limit stops adds all of its text.",
+        "Bytes of text, in UTF-8, that the tokens stand for. A Count that its limit stops adds all of its text, a "
+        "Decode its answer.",
         _VOLUME,
     ),
     Metric(
@@ -90,14 +92,13 @@ METRICS = (
         "tokenwire_script_tokens_total",
         "counter",
         "tokens",
-        "Tokens of encode, count and truncate by the script of their first letter: together they are as many as those "
-        "in tokenwire_tokens_total.",
+        "Tokens of encode, count and truncate by script: together they are as many as those in tokenwire_tokens_total.",
         (
             TOKENIZER,
             Label(
                 "script",
-                "ISO 15924: `Zyyy` for tokens without a letter, `Jpan` for Han beside kana; `special` for control "
-                "tokens and those of the template",
+                "ISO 15924, see Scripts below: `Zyyy` for tokens without one, `Jpan` for Han beside kana; `special` "
+                "for control tokens and those of the template",
                 SCRIPTS,
             ),
         ),
@@ -129,7 +130,14 @@ METRICS = (
         "counter",
         "inputs",
         "What decided the language of an input.",
-        (Label("source", "see the label language", language.SOURCES),),
+        (
+            Label(
+                "source",
+                "declared: the tag; script: that of most letters, or that there are several; signs: those of code and "
+                "data; detector; none: nothing",
+                language.SOURCES,
+            ),
+        ),
     ),
     Metric(
         "tokenwire_request_tokens",

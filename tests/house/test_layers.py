@@ -67,7 +67,17 @@ LAYERS = {
             "utf8",
         },
         {
-            *("aligned", "byte_merges", "char_words", "cuts", "merge_table", "model", "pattern_table", "pieces", "scratch"),
+            *(
+                "aligned",
+                "byte_merges",
+                "char_words",
+                "cuts",
+                "merge_table",
+                "model",
+                "pattern_table",
+                "pieces",
+                "scratch",
+            ),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
             *("char_starts", "one_piece", "template", "text_input"),
         },

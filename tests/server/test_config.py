@@ -59,12 +59,13 @@ def test_the_file_can_be_named_in_the_environment(tmp_path: Path) -> None:
 
 def test_tenants_are_names_in_a_list_or_between_commas(tmp_path: Path) -> None:
     """In the file they are a list and may have commas; in the environment and flags commas part them."""
-    path = made_up.manifest(tmp_path, 'tenants = ["acme", "Globex, Inc."]')
+    tls = '[tls]\ncert = "c"\nkey = "k"\nclient_ca = "ca"'
+    path = made_up.manifest(tmp_path, 'tenants = ["acme", "Globex, Inc."]', tls)
     assert load(path).tenants == ("acme", "Globex, Inc.")
     assert load(path, {"TOKENWIRE_SERVE_TENANTS": "initech"}).tenants == ("initech",)
     assert load(path, tenants=" acme ,initech,").tenants == ("acme", "initech")
-    assert load(tenants=",".join(f"t{number}" for number in range(100))).tenants[-1] == "t99"
-    assert load(tenants="x" * 64).tenants == ("x" * 64,)
+    assert load(path, tenants=",".join(f"t{number}" for number in range(100))).tenants[-1] == "t99"
+    assert load(path, tenants="x" * 64).tenants == ("x" * 64,)
     assert load().tenants == ()
 
 
@@ -119,6 +120,8 @@ def test_sizes_may_have_binary_units(value: object, expected: int) -> None:
         ('embedded = ["o200k"]', "did you mean 'o200k_base'"),
         ("embedded = []", "no tokenizer to serve"),
         ("embedded = 5", "list of names"),
+        ('tenants = ["acme"]', "without tls.client_ca none is asked for"),
+        ('tenants = ["acme"]\n[tls]\ncert = "c"\nkey = "k"', "without tls.client_ca none is asked for"),
         ("tenants = 5", "`tenants` must be a list of names"),
         ('tenants = ["acme", ""]', "of 1 to 64 printable characters"),
         (f'tenants = ["{"x" * 65}"]', "of 1 to 64 printable characters"),

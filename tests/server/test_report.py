@@ -269,6 +269,25 @@ def test_fields_of_json_lines(
     assert (code, report["n_texts"], report["n_characters"]) == (0, len(texts), len("".join(texts)))
 
 
+def test_parts_of_a_message_are_texts(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    """Content is a string or a list of parts; a part without text, as a picture, is counted as left out; null is not."""
+    parts = [{"type": "text", "text": "abcd"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    contents = ["ab", parts, None, 7]
+    (tmp_path / "x").write_text(json.dumps({"m": [{"content": content} for content in contents]}))
+    code, out, _ = run_report("x", *tiny, "--jsonl", "m.content", "--json")
+    report = json.loads(out)
+    assert (code, report["n_texts"], report["n_characters"]) == (1, 2, 6)
+    assert [(gap["reason"], gap["n_texts"]) for gap in report["left_out"]] == [("NO_FIELD", 2)]
+
+
+def test_one_field_is_asked_for(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    """A second --jsonl would take the place of the first without a word."""
+    (tmp_path / "x").write_text("{}")
+    code, out, err = run_report("x", *tiny, "--jsonl", "a", "--jsonl", "b")
+    assert (code, out) == (2, "")
+    assert "--jsonl takes one field" in err
+
+
 def test_records_without_a_text_are_named(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
     """No JSON, none of the field, half a surrogate pair, bytes that are not UTF-8: each is counted with its line."""
     lines = [

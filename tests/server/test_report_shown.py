@@ -149,7 +149,7 @@ def test_names_of_files_are_text(run_report: Run, tmp_path: Path, tiny: tuple[st
 
 def test_a_report_of_nothing_can_be_shown() -> None:
     """Without a text there is nothing to divide by, in any form."""
-    report = Report(("-",), "file", False, [TokenizerNumbers("x", "", 512, "option")])
+    report = Report(("-",), "file", False, "off", [TokenizerNumbers("x", "", 512, "option")])
     report.leave_out(LeftOut("-", 0, "INVALID_UTF8", "not well-formed UTF-8 at byte 0"))
     assert list(terminal.lines(report))
     parsed(page.html(report))

@@ -199,7 +199,7 @@ def _proof(locked: LockedTokenizer, n_vectors: int) -> str:
     if not locked.proven_by:
         return (
             f"{n_vectors} golden vectors, made by the slow twin of the encoder: unproven. To have them proven by the "
-            'reference library, `pip install "tokenwire-server[reference]"` and '
+            "reference library, `pip install tiktoken tokenizers sentencepiece` and "
             f"`tokenwire artifacts prove --renew {locked.name}`."
         )
     return f"{n_vectors} golden vectors, proven by {locked.proven_by}."

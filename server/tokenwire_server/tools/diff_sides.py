@@ -193,7 +193,7 @@ def _library(config: TokenizerConfig, data: bytes, spec: TokenizerSpec) -> Refer
         name = reference_library.LIBRARIES[config.format]
         raise SideError(
             "REFERENCE_MISSING",
-            f"{config.name}: {name} is not installed; install tokenwire-server[reference]",
+            f"{config.name}: {name} is not installed; `pip install {name}`",
         )
     return library
 

@@ -96,7 +96,7 @@ def prove(config: TokenizerConfig, max_bytes: int, order: Sequence[str]) -> Prov
         raise ProofError(
             "REFERENCE_MISSING",
             f"the golden vectors were made by {config.proven_by}, and no reference library is installed that could "
-            'renew them: pip install "tokenwire-server[reference]"',
+            "renew them: pip install tiktoken tokenizers sentencepiece",
         )
     size_bytes = (config.folder / config.file).stat().st_size
     changes: tuple[Change, ...] = ()

@@ -133,7 +133,7 @@ def verify(
         verdict.add(
             "UNPROVEN",
             f"the ids are {verdict.proof}, not proven, and --require-proof asks for it; make golden vectors with the "
-            "reference library: install tokenwire-server[reference], then run "
+            "reference library: `pip install tiktoken tokenizers sentencepiece`, then run "
             f"`tokenwire artifacts prove --renew {config.name}`",
         )
     return verdict
@@ -255,7 +255,7 @@ def _check_reference(
         library = reference_library.of_spec(data, encoder.spec)
         if library is None:
             name = reference_library.LIBRARIES[config.format]
-            verdict.add("REFERENCE_MISSING", f"{name} is not installed; install tokenwire-server[reference]")
+            verdict.add("REFERENCE_MISSING", f"{name} is not installed; `pip install {name}`")
             return
         verdict.reference = library.name
         wrong = [index for index, item in enumerate(texts) if _disagrees(encoder, library, item)]

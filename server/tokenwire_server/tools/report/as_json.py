@@ -18,6 +18,7 @@ def fields(report: Report) -> dict[str, Any]:
         "inputs": list(map(well_formed, report.inputs)),
         "unit": report.unit,
         "add_special": report.add_special,
+        "language_detector": report.language_detector,
         "n_files": report.n_files,
         **dataclasses.asdict(report.texts),
         "n_not_nfc": report.n_not_nfc,

@@ -63,6 +63,7 @@ def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     unit.add_argument("--lines", action="store_true", help="each line that is not empty is a text")
     unit.add_argument(
         "--jsonl",
+        action="append",
         metavar="FIELD",
         help="each line is JSON, its string at FIELD a text; keys joined by dots, a list stands for all its members, "
         "as in messages.content",
@@ -95,23 +96,28 @@ def _run(options: argparse.Namespace) -> int:
     except RefusalError as refusal:
         _complain(refusal.message)
         return 2 if refusal.is_usage else 1
+    if options.jsonl is not None and len(options.jsonl) > 1:
+        _complain("--jsonl takes one field; a list on the way stands for all its members")
+        return 2
     if options.html is not None and len(encoders) > MAX_SERIES:
         _complain(f"--html shows at most {MAX_SERIES} tokenizers, not {len(encoders)}; choose some with -t")
         return 2
+    labels, state = detector.load(loaded.language_detector)
     report = Report(
         inputs=tuple(options.files or [STDIN]),
         unit="field" if options.jsonl is not None else "line" if options.lines else "file",
         add_special=options.add_special,
+        language_detector=state,
         tokenizers=[_numbers(name, encoder, options.limit) for name, encoder in encoders.items()],
     )
     found = texts.read(
         report.inputs,
         report.unit,
-        options.jsonl or "",
+        "" if options.jsonl is None else options.jsonl[0],
         max_bytes=loaded.limits.text_bytes,
         replace_invalid=options.replace_invalid,
     )
-    measure(with_progress(found), list(encoders.values()), report, detector.load(loaded.language_detector)[0])
+    measure(with_progress(found), list(encoders.values()), report, labels)
     is_trouble = any(gap.reason not in _NO_TROUBLE for gap in report.gaps.values())
     if options.html is not None:
         try:

@@ -97,12 +97,14 @@ class TokenizerNumbers:
 class Report:
     """All there is to show. Languages are labels as the service reports them, scripts ISO 15924 codes.
 
-    `inputs` are what was asked for; a text that one tokenizer refuses is left out for all, so that they compare.
+    `inputs` are what was asked for, `language_detector` the libraries that told languages, or why none did. A text that
+    one tokenizer refuses is left out for all, so that they compare.
     """
 
     inputs: tuple[str, ...]
     unit: Unit
     add_special: bool
+    language_detector: str
     tokenizers: list[TokenizerNumbers]
     texts: TextSums = field(default_factory=TextSums)
     n_files: int = 0

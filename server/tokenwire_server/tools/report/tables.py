@@ -122,7 +122,10 @@ def notes(report: Report) -> list[str]:
             "every text: that is its design, not a fault."
         )
     if "und" in report.by_language:
-        found.append("und: nothing decides the language of these texts.")
+        found.append(
+            "und: nothing decides the language of these texts; languages that share a script are told by the "
+            f"detector: {report.language_detector}."
+        )
     if report.add_special:
         found.append("The tokens of each template are counted too, once for each text.")
     return found

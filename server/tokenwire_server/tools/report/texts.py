@@ -119,17 +119,23 @@ def _of_record(
     except (ValueError, RecursionError):
         yield LeftOut(path, line, "NOT_JSON", "no JSON value")
         return
-    if not strings:
-        yield LeftOut(path, line, "NO_FIELD", f"no string in the field {'.'.join(keys)}")
-    for text in strings:
-        # JSON can escape half a surrogate pair, which no UTF-8 has.
-        yield _decoded(path, line, text.encode("utf-8", "surrogatepass"), replace_invalid)
+    for text in strings or [None]:
+        if text is None:
+            yield LeftOut(path, line, "NO_FIELD", f"no string in the field {'.'.join(keys)}")
+        else:
+            # JSON can escape half a surrogate pair, which no UTF-8 has.
+            yield _decoded(path, line, text.encode("utf-8", "surrogatepass"), replace_invalid)
 
 
-def _strings(value: Any, keys: tuple[str, ...]) -> list[str]:
-    """The strings at `keys`, those of a list one after the other."""
+def _strings(value: Any, keys: tuple[str, ...]) -> list[str | None]:
+    """The strings at `keys`, those of a list one after the other; None for what is there and is no text.
+
+    A part of a chat's content has its text in the member `text`, if it has any.
+    """
     if isinstance(value, list):
         return [text for member in value for text in _strings(member, keys)]
-    if not keys:
-        return [value] if isinstance(value, str) else []
-    return _strings(value[keys[0]], keys[1:]) if isinstance(value, dict) and keys[0] in value else []
+    if keys:
+        return _strings(value[keys[0]], keys[1:]) if isinstance(value, dict) and keys[0] in value else []
+    if isinstance(value, dict) and "type" in value:
+        value = value.get("text", value)
+    return [] if value is None else [value if isinstance(value, str) else None]
