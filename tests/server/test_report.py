@@ -270,7 +270,7 @@ def test_fields_of_json_lines(
 
 
 def test_parts_of_a_message_are_texts(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
-    """Content is a string or a list of parts; a part without text, as a picture, is counted as left out; null is not."""
+    """Content is a string or a list of parts; a part without text is left out and counted; null is nothing."""
     parts = [{"type": "text", "text": "abcd"}, {"type": "image_url", "image_url": {"url": "x"}}]
     contents = ["ab", parts, None, 7]
     (tmp_path / "x").write_text(json.dumps({"m": [{"content": content} for content in contents]}))
