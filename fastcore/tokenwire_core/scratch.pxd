@@ -8,7 +8,7 @@ from tokenwire_core.vocab cimport WordSlot
 
 cdef enum:
     CHUNK_CAPACITY = PIECES_PER_CHUNK + SPLIT_SLACK + 8
-    CACHE_BITS = 14          # sets of two slots: 1 MiB
+    CACHE_BITS = 16          # sets of two slots: 1 MiB
     KEEP_BYTES = 1 << 20     # buffers above this are freed when a scratch goes back
     N_WORK = 6
 
