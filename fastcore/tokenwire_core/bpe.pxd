@@ -9,7 +9,7 @@ cdef extern from "bits.h" nogil:
 cdef enum:
     POSITION_BITS = 6
     SHORT_SYMBOLS = 1 << POSITION_BITS    # pieces up to here are merged by scanning, longer ones by a tree
-    FILTER_BITS = 2          # the filter has 2**FILTER_BITS bits a slot
+    FILTER_BITS = 3          # the filter has 2**FILTER_BITS bits a slot
     ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
 # Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number

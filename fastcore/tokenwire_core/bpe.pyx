@@ -304,7 +304,7 @@ cdef class Merges:
 
     cdef int make_room(self, size_t n_merges) except -1:
         cdef unsigned bits = 8
-        while (<size_t>1 << bits) < 2 * n_merges:
+        while (<size_t>4 << bits) < 5 * n_merges:        # at most 80% full: see `filter`
             bits += 1
         self.tables.mask = (<uint64_t>1 << bits) - 1
         self.tables.shift = 64 - bits
