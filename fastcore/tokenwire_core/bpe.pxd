@@ -1,7 +1,7 @@
 # Byte-pair merging of one piece: the merge table, and two algorithms with one result.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID
+from tokenwire_core.vocab cimport FILTER_BITS, ID_BITS, TW_K1, TW_NO_ID
 
 cdef extern from "bits.h" nogil:
     int32_t tw_least(const int32_t*, size_t)
@@ -9,7 +9,6 @@ cdef extern from "bits.h" nogil:
 cdef enum:
     POSITION_BITS = 6
     SHORT_SYMBOLS = 1 << POSITION_BITS    # pieces up to here are merged by scanning, longer ones by a tree
-    FILTER_BITS = 3          # the filter has 2**FILTER_BITS bits a slot
     ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
 # Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number
