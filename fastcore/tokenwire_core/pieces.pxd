@@ -153,7 +153,7 @@ cdef bint encode_pieces(
     const VocabTables* v, const ByteTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil
 
-# Fill an empty cache with words of the vocabulary, those of the lowest ids first, for encode_pieces.
+# Prepare the caches of a new scratch for encode_pieces: words of the vocabulary are in them, the lowest ids first.
 cdef void seed_cache(const VocabTables* v, Scratch* s) noexcept nogil
 
 # The places of the tokens from the `first` on, which follow each other from `start` byte for byte.
