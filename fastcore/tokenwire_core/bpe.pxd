@@ -1,15 +1,14 @@
 # Byte-pair merging of one piece: the merge table, and two algorithms with one result.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from tokenwire_core.vocab cimport ID_BITS, TW_K1, TW_NO_ID
+from tokenwire_core.vocab cimport FILTER_BITS, ID_BITS, TW_K1, TW_NO_ID
 
 cdef extern from "bits.h" nogil:
     int32_t tw_least(const int32_t*, size_t)
 
 cdef enum:
-    SHORT_SYMBOLS = 32       # pieces up to here are merged by scanning, longer ones by a tree
-    POSITION_BITS = 5        # positions are below SHORT_SYMBOLS
-    FILTER_BITS = 2          # the filter has 2**FILTER_BITS bits a slot
+    POSITION_BITS = 6
+    SHORT_SYMBOLS = 1 << POSITION_BITS    # pieces up to here are merged by scanning, longer ones by a tree
     ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
 # Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number
@@ -61,7 +60,7 @@ cdef inline uint32_t result_of(const MergeTables* m, uint32_t merge) noexcept no
 # What orders the merge of the symbol at a position below SHORT_SYMBOLS: its number, then the position. For TW_NO_ID it
 # is NO_KEY or more.
 cdef enum:
-    NO_KEY = 0x7FFFFFE0
+    NO_KEY = 0x7FFFFFFF >> POSITION_BITS << POSITION_BITS
 
 cdef inline int32_t key_of_merge(uint32_t merge, size_t at) noexcept nogil:
     return <int32_t>((merge & (NO_KEY >> POSITION_BITS)) << POSITION_BITS | at)

@@ -26,6 +26,7 @@ from libc.string cimport memset
 from tokenwire_core.vocab cimport tw_new_table
 
 cdef enum:
+    FEW_SYMBOLS = 32
     WINDOW_SYMBOLS = 1024
     OVERLAP_SYMBOLS = 256
 
@@ -100,8 +101,8 @@ cdef inline uint32_t merge_of(const MergeTables* m, const Symbol* left, const Sy
 
 
 cdef void symbols_by_scan(const MergeTables* m, Symbol* symbols, size_t n) noexcept nogil:
-    """As symbols_by_tree, for n <= SHORT_SYMBOLS; those that are left move together."""
-    cdef uint32_t rank[SHORT_SYMBOLS]
+    """As symbols_by_tree, for n <= FEW_SYMBOLS; those that are left move together."""
+    cdef uint32_t rank[FEW_SYMBOLS]
     cdef uint32_t best
     cdef size_t n_left = n, i, at
     for i in range(n):
@@ -262,7 +263,7 @@ cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) n
     if n_out:
         return
     find_merges(m, symbols, n)
-    if n <= SHORT_SYMBOLS:
+    if n <= FEW_SYMBOLS:
         symbols_by_scan(m, symbols, n)
     else:
         symbols_by_tree(m, symbols, scratch.tree, n)
@@ -303,7 +304,7 @@ cdef class Merges:
 
     cdef int make_room(self, size_t n_merges) except -1:
         cdef unsigned bits = 8
-        while (<size_t>1 << bits) < 2 * n_merges:
+        while (<size_t>4 << bits) < 5 * n_merges:        # at most 80% full: see `filter`
             bits += 1
         self.tables.mask = (<uint64_t>1 << bits) - 1
         self.tables.shift = 64 - bits

@@ -260,7 +260,7 @@ cdef class CharBpe(Model):
                 at = n
             # Only with a prefix or suffix a word may have more tokens than bytes.
             if not s.tracing and not (t.byte_fallback and t.n_prefix + t.n_suffix):
-                if not encode_words(encode_char_word, t, t.words, s, p, start, k):
+                if not encode_words(encode_char_word, t, s, p, start, k):
                     return NO_MEMORY
                 continue
             for j in range(k):

@@ -82,6 +82,7 @@ cdef class Encoder:
         self.layouts = {}
         self.plain_layout = layout(spec, 1, False)
         self.policies = {}
+        self.release(self.acquire(False, TRACE_NOTHING))     # made here, shared by processes that are forked later
 
     def __dealloc__(self):
         self.empty_pool()
@@ -370,6 +371,7 @@ cdef class Encoder:
             s = new_scratch()
             if s == NULL:
                 raise MemoryError
+            self.engine.seed(s)
         s.n_ids = 0
         s.keep = keep
         s.tracing = tracing

@@ -35,6 +35,8 @@ cdef class Engine:
     cdef int encode(self, Scratch* s, size_t start, size_t end, object allowed, uint64_t limit) except -1
     # The same of a text, not empty, in which no control token is looked for.
     cdef int encode_run(self, Scratch* s, size_t start, size_t end, uint64_t limit) except -1
+    # Prepare the caches of a new scratch.
+    cdef void seed(self, Scratch* s) noexcept
     # The control tokens that are spelled in s.text[start:end]: (id, start, end) in order.
     cdef list find(self, Scratch* s, size_t start, size_t end)
 

@@ -54,6 +54,9 @@ cdef class Engine:
             return self.controls
         return ControlMatcher({token: self.control_tokens[token] for token in spellings})
 
+    cdef void seed(self, Scratch* s) noexcept:
+        pass
+
     cdef list find(self, Scratch* s, size_t start, size_t end):
         cdef ControlMatch match
         cdef list found = []

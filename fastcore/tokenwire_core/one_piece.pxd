@@ -21,7 +21,7 @@ cdef inline int encode_piece(
     cdef Py_ssize_t n_ids
     if n <= LONG_BYTES and not s.tracing:
         s.chunk_ends[0] = <uint32_t>n
-        if encode_words(encode_word, tables, NULL, s, p, 0, 1):
+        if encode_words(encode_word, tables, s, p, 0, 1):
             return DONE                  # else the same again tells why
     if not reserve_tokens(s, first + n + LONG_IDS):
         return NO_MEMORY

@@ -91,28 +91,10 @@ cdef inline Py_ssize_t encode_long_word(
             (<uint32_t*>(line + 4))[3] = 0
     return n_ids
 
-# Of k words whose keys and hashes are known: prefetch the vocabulary's slots for those that are not in the cache. There
-# is no branch on that, which nobody could foretell. Where a word has no key, what is prefetched serves nothing.
-cdef inline void prefetch_misses(const VocabTables* v, const Scratch* s, size_t k) noexcept nogil:
-    cdef size_t j
-    cdef uint64_t lo, hi, differ, other
-    cdef const WordSlot* slot
-    cdef const WordSlot* in_vocab
-    for j in range(k):
-        slot = set_of(s, j)
-        in_vocab = &v.words[s.hash[j] >> v.words_shift]
-        lo = s.key_lo[j]
-        hi = s.key_hi[j]
-        differ = (slot[0].key_lo ^ lo) | (slot[0].key_hi ^ hi)
-        other = (slot[1].key_lo ^ lo) | (slot[1].key_hi ^ hi)
-        tw_prefetch(in_vocab if (differ != 0) & (other != 0) else slot)
-
 # Encode k words of text that follow each other: the first begins at `start`, they end at s.chunk_ends[:k]. Ids are
-# kept if s.keep, or only counted; their places are not. `first`: the vocabulary that encode_word asks first, or NULL.
-# False when memory ran out.
+# kept if s.keep, or only counted; their places are not. False when memory ran out.
 cdef inline bint encode_words(
-    WordEncoder encode_word, const void* model, const VocabTables* first, Scratch* s, const uint8_t* text,
-    size_t start, size_t k
+    WordEncoder encode_word, const void* model, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil:
     cdef size_t j, n, at = start
     cdef Py_ssize_t n_ids
@@ -127,13 +109,9 @@ cdef inline bint encode_words(
             tw_prefetch(set_of(s, j))
         elif n <= LONG_BYTES:
             long_key(text + at, n, key)
-            s.key_lo[j] = key[0]
-            s.key_hi[j] = key[1]
             s.hash[j] = long_key_hash(key)
             tw_prefetch(set_of(s, j))
         at = s.chunk_ends[j]
-    if first != NULL:
-        prefetch_misses(first, s, k)
     # At most one id a byte, and LONG_IDS are stored at once. Counting writes every word to the same place.
     if not reserve_tokens(s, (s.n_ids if s.keep else 0) + at - start + LONG_IDS):
         return False
@@ -174,6 +152,9 @@ cdef inline bint encode_words(
 cdef bint encode_pieces(
     const VocabTables* v, const ByteTables* m, Scratch* s, const uint8_t* text, size_t start, size_t k
 ) noexcept nogil
+
+# Prepare the caches of a new scratch for encode_pieces: words of the vocabulary are in them, the lowest ids first.
+cdef void seed_cache(const VocabTables* v, Scratch* s) noexcept nogil
 
 # The places of the tokens from the `first` on, which follow each other from `start` byte for byte.
 cdef void place_tokens(const VocabTables* v, Scratch* s, size_t first, size_t start) noexcept nogil

@@ -29,7 +29,7 @@ from tokenwire_core.added cimport Search
 from tokenwire_core.aligned cimport SAME, TRACE_REFERENCE, TRACE_SPANS, Stretch, place_of, token_place, view_of
 from tokenwire_core.char_bpe cimport CharBpe
 from tokenwire_core.engine cimport GIL_BYTES, check, next_word
-from tokenwire_core.pieces cimport encode_pieces
+from tokenwire_core.pieces cimport encode_pieces, seed_cache
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, Range, append_token, reserve_tokens
 from tokenwire_core.split cimport split_chunk
 from tokenwire_core.unigram cimport Unigram
@@ -92,6 +92,10 @@ cdef class PipelineEngine(Engine):
             if is_tiling(pipeline, self.pre_tokenizer.fast_pattern >= 0):
                 self.tiling_as_sent = self.vocab
                 self.tiling = None if pipeline.normalizer else self.vocab
+
+    cdef void seed(self, Scratch* s) noexcept:
+        if self.bytes_model is not None:
+            seed_cache(&self.bytes_model.vocab.tables, s)
 
     cdef object allowing(self, object spellings):
         return bytes([

@@ -8,7 +8,8 @@ from tokenwire_core.vocab cimport WordSlot
 
 cdef enum:
     CHUNK_CAPACITY = PIECES_PER_CHUNK + SPLIT_SLACK + 8
-    CACHE_BITS = 14          # sets of two slots: 1 MiB
+    CACHE_BITS = 16          # sets of two slots: 4 MiB
+    LONG_PIECES_BITS = 12    # 1 MiB
     KEEP_BYTES = 1 << 20     # buffers above this are freed when a scratch goes back
     N_WORK = 6
 
@@ -28,6 +29,17 @@ cdef struct Buffer:
 cdef struct Range:
     uint32_t start
     uint32_t end
+
+# A piece that is too long for the cache of words, and its ids.
+cdef enum:
+    LONG_PIECE_BYTES = 120
+    LONG_PIECE_IDS = 32
+
+cdef struct LongPiece:
+    uint32_t n_bytes         # 0: none
+    uint32_t n_ids
+    uint8_t bytes[LONG_PIECE_BYTES]
+    uint32_t ids[LONG_PIECE_IDS]
 
 # Never shared while in use.
 cdef struct Scratch:
@@ -56,6 +68,7 @@ cdef struct Scratch:
     uint64_t key_lo[CHUNK_CAPACITY]
     uint64_t key_hi[CHUNK_CAPACITY]
     uint64_t hash[CHUNK_CAPACITY]
+    LongPiece* long_pieces   # 1 << LONG_PIECES_BITS, for models that use them; else NULL
 
 cdef Scratch* new_scratch() noexcept nogil
 cdef void free_scratch(Scratch* s) noexcept nogil

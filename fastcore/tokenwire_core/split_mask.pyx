@@ -20,6 +20,8 @@ Cost: about 0.9 ns a byte of ASCII with AVX2 or SSE2, 5.5 in plain C; outside AS
 is looked up one by one and the scalar machine alone would take 3.
 """
 
+from libc.string cimport memset
+
 from tokenwire_core.char_kinds cimport NUMBER as NUMBER_17
 from tokenwire_core.char_kinds cimport kinds_at
 from tokenwire_core.split_scalar cimport (
@@ -32,7 +34,7 @@ from tokenwire_core.split_scalar cimport (
     TEKKEN,
     contraction,
 )
-from tokenwire_core.unicode_class cimport LETTER, LOWER, MARK, OTHER, UPPER, class_at
+from tokenwire_core.unicode_class cimport BLANK, CASELESS, LOWER, MARK, NUMBER, OTHER, UPPER, class_at
 
 
 cdef uint64_t window_starts(
@@ -42,6 +44,7 @@ cdef uint64_t window_starts(
     cdef uint64_t letter, upper, lower, digit, other, space, blank, newline, swallowed, run, starts
     cdef uint64_t lead = <uint64_t>0 - 1, doubt = 0, caseless = 0, mark = 0
     cdef uint64_t bits, touched, taking, last
+    cdef uint64_t planes[8]                          # by class, the bytes of characters outside ASCII
     cdef unsigned i, c
     cdef size_t after, end
     cdef bint by_case = family == O200K or family == TEKKEN, gpt2 = family == GPT2 or family == GPT2_DIGITS
@@ -56,37 +59,30 @@ cdef uint64_t window_starts(
     other = below(n - at) & ~(letter | digit | blank | m.high)
 
     if m.high:
+        memset(planes, 0, sizeof(planes))
         lead = ~m.high
         bits = m.high
         while bits:
             i = tw_lowest(bits)
             c = class_at(p, at + i, &after)
-            touched = below(after - at) & ~below(i) if after - at < 64 else ~below(i)
+            touched = ((<uint64_t>1 << (after - at - i)) - 1) << i
             bits &= ~touched
             lead |= <uint64_t>1 << i
-            if c & LETTER:
-                letter |= touched
-                if c & UPPER:
-                    upper |= touched
-                elif c & LOWER:
-                    lower |= touched
-                else:
-                    caseless |= touched
-            elif c & OTHER:
-                if family == GPT2_DIGITS and kinds_at(p, at + i, &after) & NUMBER_17:
-                    doubt |= <uint64_t>1 << i
-                    break
-                other |= touched
-            elif c & MARK:
-                if by_case:
-                    mark |= touched
-                elif family == QWEN3_5:
-                    letter |= touched
-                else:
-                    other |= touched
+            if family == GPT2_DIGITS and c == OTHER and kinds_at(p, at + i, &after) & NUMBER_17:
+                c = NUMBER
+            planes[tw_lowest(c)] |= touched
+        upper |= planes[tw_lowest(UPPER)]
+        lower |= planes[tw_lowest(LOWER)]
+        caseless = planes[tw_lowest(CASELESS)]
+        letter |= upper | lower | caseless
+        other |= planes[tw_lowest(OTHER)]
+        mark = planes[tw_lowest(MARK)]
+        if not by_case:
+            if family == QWEN3_5:
+                letter |= mark
             else:
-                doubt |= <uint64_t>1 << i            # a digit or a blank outside ASCII
-                break
+                other |= mark
+        doubt = planes[tw_lowest(NUMBER)] | planes[tw_lowest(BLANK)]      # a digit or a blank outside ASCII
         if by_case:
             letter |= mark
             caseless |= mark

@@ -21,6 +21,7 @@ cdef enum:
     COUNT_SHIFT = 28         # a word slot's first id carries its count from this bit on
     ID_MASK = 0x0FFFFFFF
     UNMARKED = (1 << ID_BITS) - 1
+    FILTER_BITS = 3          # filters have 2**FILTER_BITS bits a slot
     PRESENT = 1              # flags: the id has bytes
     CONTROL = 2              # flags: the id is a control token
     HIDDEN = 4               # flags: no text finds the id by its bytes
@@ -47,6 +48,7 @@ cdef struct VocabTables:
     uint32_t* longs          # id + 1 of longer ordinary tokens, open addressing
     uint32_t longs_mask
     unsigned longs_shift
+    uint64_t* words_filter   # a bit for each word, by the hash that finds its slot: most of what is asked for has none
 
 # The key of 1 to WORD_BYTES bytes; p is readable 16 bytes from its start.
 cdef inline void word_key(const uint8_t* p, size_t n, uint64_t* lo, uint64_t* hi) noexcept nogil:
@@ -61,8 +63,11 @@ cdef inline uint64_t word_hash(uint64_t lo, uint64_t hi) noexcept nogil:
     return tw_fold(lo ^ TW_K1, hi ^ TW_K2)
 
 cdef inline uint32_t find_word(const VocabTables* v, uint64_t lo, uint64_t hi, uint64_t hash) noexcept nogil:
-    cdef size_t i = <size_t>(hash >> v.words_shift)
+    cdef size_t i = <size_t>(hash >> (v.words_shift - FILTER_BITS))
     cdef const WordSlot* slot
+    if not v.words_filter[i >> 6] >> (i & 63) & 1:
+        return TW_NO_ID
+    i >>= FILTER_BITS
     while True:
         slot = &v.words[i]
         if slot.key_lo == lo and slot.key_hi == hi:

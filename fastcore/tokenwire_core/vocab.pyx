@@ -1,8 +1,8 @@
 """The vocabulary as flat tables: the bytes of each id, and the id of some bytes.
 
 Two open-addressed hash tables answer "is this whole piece an entry?". Entries of at most 15 bytes, which nearly all
-pieces are, are found by a 16-byte key held in the slot itself (one cache line, no look at the bytes); longer ones by
-a hash of all their bytes and one comparison. Both are at most 60% full. Nothing changes after construction, so any
+pieces are, are found by a 16-byte key held in the slot itself (one cache line, no look at the bytes); a bitmap that fits
+the cache says for nearly all others that they are none. Longer ones are found by a hash of all their bytes and one comparison. Both tables are at most 60% full. Nothing changes after construction, so any
 number of threads may read.
 
 Cost: O(total bytes) to build; a look-up is O(1) up to 15 bytes and O(n) above. Memory: about 64 bytes an entry,
@@ -91,6 +91,7 @@ cdef class Vocab:
         free(<void*>self.tables.flags)
         free(<void*>self.tables.marks)
         free(self.tables.words)
+        free(self.tables.words_filter)
         free(self.tables.longs)
 
     cdef int mark(self, const uint8_t* classes, uint8_t first, uint8_t second) except -1:
@@ -136,8 +137,10 @@ cdef class Vocab:
         cdef size_t n
         cdef unsigned bits
         free(t.words)
+        free(t.words_filter)
         free(t.longs)
         t.words = NULL
+        t.words_filter = NULL
         t.longs = NULL
         for id in range(t.vocab_size):
             n = t.starts[id + 1] - t.starts[id]
@@ -148,11 +151,12 @@ cdef class Vocab:
         t.words_shift = 64 - bits
         t.words_mask = (<uint32_t>1 << bits) - 1
         t.words = <WordSlot*>tw_new_table((<size_t>1 << bits) * sizeof(WordSlot))
+        t.words_filter = <uint64_t*>tw_new_table(<size_t>1 << (bits + FILTER_BITS - 3))
         bits = table_bits(n_longs)
         t.longs_shift = 64 - bits
         t.longs_mask = (<uint32_t>1 << bits) - 1
         t.longs = <uint32_t*>calloc(<size_t>1 << bits, sizeof(uint32_t))
-        if t.words == NULL or t.longs == NULL:
+        if t.words == NULL or t.words_filter == NULL or t.longs == NULL:
             raise MemoryError
         self.fill()
         return 0
@@ -170,7 +174,9 @@ cdef class Vocab:
             p = t.blob + t.starts[id]
             if n <= WORD_BYTES:
                 word_key(p, n, &lo, &hi)
-                i = <size_t>(word_hash(lo, hi) >> t.words_shift)
+                i = <size_t>(word_hash(lo, hi) >> (t.words_shift - FILTER_BITS))
+                t.words_filter[i >> 6] |= <uint64_t>1 << (i & 63)
+                i >>= FILTER_BITS
                 while t.words[i].key_hi:
                     i = (i + 1) & t.words_mask
                 t.words[i].key_lo = lo
