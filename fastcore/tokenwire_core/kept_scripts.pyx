@@ -80,9 +80,9 @@ cdef class KeptScripts:
             start = i
             c = code_point_at(p, i, &i)
             if is_mark(c) and start:
-                # Marks that stand together may change places.
+                # Marks that stand together may change places, also with one that the character before comes apart into.
                 before = char_before(p, start)
-                if is_mark(before) and char_script(before) != char_script(c):
+                if char_script(before) != char_script(c) and (is_mark(before) or char_script(c) != TW_INHERITED):
                     return False
                 if self.takes_marks and is_taken(p, start):
                     return False

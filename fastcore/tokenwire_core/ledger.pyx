@@ -173,7 +173,7 @@ cdef class Account:
         self, Ledger ledger not None, volumes, gaps, dict languages not None, dict scripts not None,
         dict decisions not None, dict tenants not None, other_tenant, Histogram request_tokens not None,
     ):
-        cdef Py_ssize_t place, last = max(languages.values())
+        cdef Py_ssize_t place, first = min(languages.values()), last = max(languages.values())
         self.ledger = ledger
         self.volumes[0], self.volumes[1], self.volumes[2] = volumes
         self.gaps[0], self.gaps[1] = gaps
@@ -184,7 +184,7 @@ cdef class Account:
         self.other_tenant = other_tenant
         self.request_tokens = request_tokens
         for place in (*volumes, *gaps):
-            ledger.check(place)
+            ledger.check(place + first)
             ledger.check(place + last)
         for place in (*scripts.values(), *decisions.values(), *tenants.values(), other_tenant):
             ledger.check(place)

@@ -14,7 +14,15 @@ from tokenwire_core.charsmap import Charsmap, read_charsmap
 from tokenwire_core.formats import hf_normalizers, hf_pretokenizers
 from tokenwire_core.kept_scripts import KeptScripts, joint_characters, keeps_script
 from tokenwire_core.normalizers import NormalizerChain, normalize_each
-from tokenwire_core.pipeline import BytePairModel, Model, Normalizer, Pipeline, PreTokenizer, WordPieceModel
+from tokenwire_core.pipeline import (
+    BytePairModel,
+    Model,
+    Normalizer,
+    Pipeline,
+    PreTokenizer,
+    UnigramModel,
+    WordPieceModel,
+)
 from tokenwire_core.reference_scripts import NEUTRAL, script_of
 from tokenwire_core.sentencepiece_spec import SentencePieceModel
 from tokenwire_core.spec import PipelineSpec, RankFileSpec, SentencePieceSpec, TokenizerSpec
@@ -121,6 +129,30 @@ def _keeps_scripts(stage: hf_normalizers.Replace) -> bool:
     if isinstance(stage.pattern, str):
         return keeps_script(stage.pattern, stage.content)
     return _BLANKS_ALONE.fullmatch(stage.pattern.pattern) is not None and _is_neutral(stage.content)
+
+
+def hides_text(spec: TokenizerSpec, has_bytes: bool) -> bool:
+    """Whether spellings do not tell where in the text their tokens begin.
+
+    `has_bytes`: the model's entries are bytes. Else parts of characters may be spelled in the byte alphabet, characters
+    that are no entries be dropped without a token, or runs of them be one stretch of the text for all their bytes; and
+    what is put before the first word of normalized text stands where that begins.
+    """
+    if not isinstance(spec, PipelineSpec) or has_bytes:
+        return False
+    pipeline, model = spec.pipeline, spec.pipeline.model
+    return (
+        any(stage.to_byte_level for stage in (*pipeline.normalizer, *pipeline.pre_tokenizer))
+        or (isinstance(model, BytePairModel) and spec.unknown_id is None and not spec.byte_fallback_ids)
+        or (isinstance(model, UnigramModel) and bool(spec.byte_fallback_ids))
+        or (
+            bool(pipeline.normalizer)
+            and any(
+                isinstance(stage, hf_pretokenizers.Metaspace) and stage.prepend_scheme == "first"
+                for stage in pipeline.pre_tokenizer
+            )
+        )
+    )
 
 
 def leaves_all(spec: TokenizerSpec) -> bool:

@@ -9,6 +9,7 @@ from tokenwire_core.vocab cimport Marked, Vocab
 # What an id is: the number of its script, LOOK, or one of these.
 cdef enum:
     N_CLASSES = 256
+    PLACE = 249              # an added token whose script only the text tells
     UNKNOWN = 250            # the model's unknown token
     BYTE = 251               # a byte of a character that the vocabulary lacks
     JPAN = 252               # Han in a text with kana

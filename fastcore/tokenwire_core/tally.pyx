@@ -19,7 +19,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memcpy, memset
 
-from tokenwire_core.script_changes import affixes, kept_scripts, leaves_all, spells_affixes
+from tokenwire_core.script_changes import affixes, hides_text, kept_scripts, leaves_all, spells_affixes
 from tokenwire_core.spec import PipelineSpec
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
@@ -82,7 +82,7 @@ cdef class Tallier:
         cdef uint32_t id
         self.engine = engine
         self.trace = trace
-        self.kept = kept_scripts(spec)
+        self.kept = None if hides_text(spec, engine.vocab is not None) else kept_scripts(spec)
         self.is_whole = leaves_all(spec)
         self.spells_affixes = spells_affixes(spec)
         self.classes = <uint8_t*>PyMem_Malloc(len(engine.integers) + 1)
@@ -100,7 +100,7 @@ cdef class Tallier:
         if isinstance(spec, PipelineSpec) and self.kept is not None:
             for token in spec.pipeline.added_tokens:
                 if not self.kept.kept(token.content):
-                    self.classes[token.id] = LOOK
+                    self.classes[token.id] = PLACE
         for id in engine.control_tokens.values():
             self.classes[id] = SPECIAL
         if spec.unknown_id is not None:
@@ -152,7 +152,7 @@ cdef class Tallier:
         totals.n_byte_fallback += counts[BYTE]
         has_look = counts[LOOK] or counts[UNKNOWN] or counts[BYTE]
         counts[LOOK] = counts[UNKNOWN] = counts[BYTE] = 0
-        if not is_kept or (has_look and not self.look(counts, ids, n, p, is_rewritten)):
+        if not is_kept or counts[PLACE] or (has_look and not self.look(counts, ids, n, p, is_rewritten)):
             self.count_places(counts, ids, n, source, p)
         if counts[HANI] and (counts[HIRA] or counts[KANA] or has_kana(p, n_bytes)):
             counts[JPAN] = counts[HANI]
@@ -240,6 +240,8 @@ cdef class Tallier:
             if kind == UNKNOWN or kind == SPECIAL:
                 return False
             if kind == LOOK:
+                if last == NEUTRAL:      # perhaps a blank that is not in the text
+                    return False
                 counts[last] += 1
             if kind != BYTE:
                 if self.lasts[ids[i]] != TW_INHERITED:

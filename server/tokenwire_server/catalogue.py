@@ -105,6 +105,7 @@ class Catalogue:
     def _loaded(self, entry: Entry) -> Entry:
         try:
             encoder = self._prove(entry.config)
+            encoder.tally("")  # Its tables are made here, not under the first request.
             return replace(entry, state=State.READY, encoder=encoder, description=describe(encoder.spec))
         except ProofError as error:
             return replace(entry, state=State.FAILED, failure=f"{error.reason}: {error}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
+import io
 import os
 import re
 import signal
@@ -19,6 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # Names of files may have what a terminal's encoding lacks.
+            stream.reconfigure(errors="backslashreplace")
     from tokenwire_server.errors import ConfigError
 
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -44,7 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(f"tokenwire: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+                raise
+            print(f"tokenwire: the output cannot be written: {error.strerror}", file=sys.stderr)
         # The reader has what it wanted (`| head`). Python would complain again when it flushes stdout at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(vars(options).get("trouble", 1))

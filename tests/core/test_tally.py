@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 import tokenwire_core
 from hypothesis import given
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, trainers
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.encoder import Encoder
@@ -277,3 +278,79 @@ def test_a_tally_changes_nothing(name: str) -> None:
     assert seen(encoder) == before
     assert fresh.tally(text) == tally
     assert seen(fresh) == before
+
+
+def byte_alphabet_normalized() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        ["hello"], trainers.BpeTrainer(initial_alphabet=alphabet, show_progress=False)
+    )
+    return tokenizer
+
+
+def some_bytes() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(["Привет мир"], trainers.BpeTrainer(vocab_size=15, show_progress=False))
+    return tokenizer
+
+
+def unigram(prepend_scheme: str) -> Tokenizer:
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=prepend_scheme)
+    trainer = trainers.UnigramTrainer(
+        vocab_size=20, unk_token=families.UNK, special_tokens=[families.UNK], show_progress=False
+    )
+    tokenizer.train_from_iterator(["hello world"] * 5, trainer)
+    tokenizer.add_tokens([AddedToken("™", normalized=False)])
+    return tokenizer
+
+
+def fused_bytes() -> Tokenizer:
+    pieces = [("<unk>", 0.0), *((f"<0x{byte:02X}>", -5.0) for byte in range(256)), ("▁", -2.0), ("a", -2.0)]
+    tokenizer = Tokenizer(models.Unigram(pieces, 0, True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        byte_alphabet_normalized,
+        some_bytes,
+        functools.partial(unigram, "always"),
+        functools.partial(unigram, "first"),
+        fused_bytes,
+        lambda: Tokenizer(models.BPE({"a": 0, "b": 1}, [])),
+    ],
+    ids=["bytes normalized", "some bytes", "prefix", "first prefix", "fused bytes", "characters dropped"],
+)
+def test_where_spellings_do_not_tell(make: Callable[[], Tokenizer]) -> None:
+    """Entries spelled in the byte alphabet, added tokens that are normalized away, characters without a token."""
+    encoder = tokenwire_core.load(make().to_str().encode(), "hf_json")
+    assert_same(
+        encoder,
+        ("漢", "b字", "Приве", "hello™", "™ hello ™", "hello", "日本語です。", "漢b", "a日a", *AWKWARD),
+    )
+
+
+def test_marks_change_places_with_what_a_character_comes_apart_into() -> None:
+    """Reordered, a mark of another script would be in the token of the letter before."""
+    tokenizer = Tokenizer.from_str(families.family("byte-level-bpe").data.decode())
+    tokenizer.normalizer = normalizers.NFC()
+    encoder = tokenwire_core.load(tokenizer.to_str().encode(), "hf_json")
+    assert_same(encoder, ("\ufb4a\u103a", "\u00af\u08ee", "a\ufb4a\u0e38b"))
+
+
+def test_a_mark_behind_a_blank_that_is_not_in_the_text() -> None:
+    """A part of a text begins with a blank of the tokenizer's; what its first mark stands on is before that."""
+    encoder = tokenwire_core.load(
+        families.family("sentencepiece-bpe").data, **families.options("sentencepiece-bpe")
+    )
+    segments = [Segment("я"), Segment("\u0301 \u0301")]
+    text = "я\u0301 \u0301"
+    spans = encoder.encode(segments).offsets("byte")
+    assert encoder.tally(segments).scripts == Counter(token_scripts(text, spans))

@@ -132,7 +132,7 @@ LAYERS = {
         {"cli_ids"},
         {"cli_text"},
         {"tools.reference_library", "tools"},
-        {"tools.detect", "tools.findings", "tools.golden_texts", "tools.manifest_edit"},
+        {"tools.detect", "tools.findings", "tools.golden_texts", "tools.manifest_edit", "tools.walking"},
         {"tools.deployment", "tools.corpus"},
         {"tools.proving", "tools.diffing"},
         {"tools.verifying"},

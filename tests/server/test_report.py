@@ -8,6 +8,7 @@ import json
 import lzma
 import math
 import os
+import subprocess
 import sys
 import tracemalloc
 import unicodedata
@@ -278,6 +279,33 @@ def test_parts_of_a_message_are_texts(run_report: Run, tmp_path: Path, tiny: tup
     report = json.loads(out)
     assert (code, report["n_texts"], report["n_characters"]) == (1, 2, 6)
     assert [(gap["reason"], gap["n_texts"]) for gap in report["left_out"]] == [("NO_FIELD", 2)]
+
+
+def test_json_is_json(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    """A byte order mark before it, and numbers of any length beside the field, are no fault."""
+    (tmp_path / "x").write_text('\ufeff{"n": %s, "t": "abc"}\n' % ("1" * 5000), "utf-8")
+    code, out, _ = run_report("x", *tiny, "--jsonl", "t", "--json")
+    assert (code, json.loads(out)["n_characters"]) == (0, 3)
+
+
+def test_folders_may_be_deep(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    """Deeper than Python calls itself, and than a path can name: what is beyond is left out by name."""
+    here = os.getcwd()
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "x.txt").write_text("abc")
+    try:
+        os.chdir(tmp_path / "deep")
+        for _ in range(sys.getrecursionlimit() + 1500):
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+    code, out, _ = run_report(tmp_path / "deep", *tiny, "--json")
+    # What removes folders in Python calls itself too.
+    subprocess.run(["rm", "-r", tmp_path / "deep"], check=True)
+    report = json.loads(out)
+    assert (code, report["n_texts"]) == (1, 1)
+    assert [gap["reason"] for gap in report["left_out"]] == ["UNREADABLE"]
 
 
 def test_one_field_is_asked_for(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from tokenwire_server.tools.walking import files_below
+
 STDIN = "-"
 SUFFIXES = (".txt", ".txt.xz", ".txt.gz")
 _BLOCK_BYTES = 1 << 20
@@ -60,14 +62,11 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
             yield path
             continue
         is_empty = True
-        for folder, folders, names in os.walk(path, onerror=_raise):
-            folders.sort()
-            for name in sorted(names):
-                full = os.path.join(folder, name)
-                # A pipe in a folder would be waited for without end.
-                if name.endswith(SUFFIXES) and os.path.isfile(full):
-                    is_empty = False
-                    yield full
+        for full in files_below(path, _raise):
+            # A pipe in a folder would be waited for without end.
+            if full.endswith(SUFFIXES) and os.path.isfile(full):
+                is_empty = False
+                yield full
         if is_empty:
             raise CorpusError(path, f"has no {', '.join('*' + suffix for suffix in SUFFIXES)}")
 
@@ -77,6 +76,8 @@ def _raise(error: OSError) -> None:
 
 
 def _open(path: str) -> BinaryIO:
+    if path == STDIN and sys.stdin is None:
+        raise CorpusError(STDIN, "cannot be read: stdin is closed")
     # Stdin is not ours to close.
     return open(sys.stdin.fileno(), "rb", closefd=False) if path == STDIN else open(path, "rb")
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from tokenwire_server.tools import corpus
 from tokenwire_server.tools.corpus import STDIN, CorpusError
+from tokenwire_server.tools.walking import files_below
 
 Unit = Literal["file", "line", "field"]
 
@@ -88,14 +89,9 @@ def _files(paths: Iterable[str]) -> Iterator[str | LeftOut]:
 
 def _walk(folder: str) -> Iterator[str | LeftOut]:
     faults: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=faults.append):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = os.path.join(parent, name)
-            if name.startswith("."):
-                continue
-            # A pipe in a folder would be waited for without end.
-            yield path if os.path.isfile(path) else LeftOut(path, 0, "UNREADABLE", "is no regular file")
+    for path in files_below(folder, faults.append, with_hidden=False):
+        # A pipe in a folder would be waited for without end.
+        yield path if os.path.isfile(path) else LeftOut(path, 0, "UNREADABLE", "is no regular file")
     for fault in faults:
         yield LeftOut(fault.filename, 0, "UNREADABLE", f"cannot be read: {fault.strerror}")
 
@@ -115,7 +111,9 @@ def _of_record(
         yield record
         return
     try:
-        strings = _strings(json.loads(record.text), keys)
+        # Numbers are not asked for, and Python would not read one of thousands of digits.
+        value = json.loads(record.text.removeprefix("\ufeff"), parse_int=float)
+        strings = _strings(value, keys)
     except (ValueError, RecursionError):
         yield LeftOut(path, line, "NOT_JSON", "no JSON value")
         return
