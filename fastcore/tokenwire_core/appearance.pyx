@@ -32,9 +32,10 @@ cdef enum:
     UPPER = 1
     DIGIT = 2
     JOINER = 3
-    AROUND = 4                           # quotes and parentheses
+    AROUND = 4                           # parentheses, and quotes that words have too
     BLANK = 5
     OTHER = 6
+    QUOTE = 7                            # the double one: of speech behind a blank or a full stop, of data behind a word
     KIND = 7
     SIGN = 128                           # flag: one of those that prose has few of
 
@@ -66,18 +67,21 @@ cdef void lay_out():
         (string.digits, DIGIT),
         (string.whitespace, BLANK),
         ("_/=\\@#&+<>{}[]|;:.*$%~^", JOINER),
-        ("()\"'`", AROUND),
+        ("()'`", AROUND),
+        ('"', QUOTE),
     ):
         for byte in characters.encode():
             kinds[byte] = kind
-    for byte in ('{}[]<>=;|\\_#@$&*+^~"`%/' + string.digits).encode():
+    for byte in ('{}[]<>=;|\\_#@$&*+^~`%/' + string.digits).encode():
         kinds[byte] |= SIGN
     # Not a lower letter, one of AROUND, a lower letter: words have apostrophes.
     for first, second in (
         (JOINER, LOWER), (JOINER, UPPER), (LOWER, UPPER), (JOINER, AROUND), (AROUND, JOINER),
+        (LOWER, QUOTE), (UPPER, QUOTE), (DIGIT, QUOTE), (JOINER, QUOTE), (QUOTE, JOINER),
+        (AROUND, QUOTE), (QUOTE, AROUND),
     ):
         joints[first << 3 | second] = JOINT
-    for first in (JOINER, AROUND):
+    for first in (JOINER, AROUND, QUOTE):
         joints[first << 3 | first] = TWINS
 
 

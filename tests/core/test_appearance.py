@@ -25,16 +25,17 @@ CODE_OF = {
 }
 """ISO 15924 code of each letter, from the ranges whose equality with tiktoken's engine another test proves."""
 
-SIGNS = '{}[]<>=;|\\_#@$&*+^~"`%/' + string.digits
+SIGNS = "{}[]<>=;|\\_#@$&*+^~`%/" + string.digits
 CLASSES = {
     **dict.fromkeys(string.ascii_lowercase, "a"),
     **dict.fromkeys(string.ascii_uppercase, "A"),
     **dict.fromkeys(string.digits, "0"),
     **dict.fromkeys(string.whitespace, "_"),
     **dict.fromkeys("_/=\\@#&+<>{}[]|;:.*$%~^", "J"),
-    **dict.fromkeys("()\"'`", "Q"),
+    **dict.fromkeys("()'`", "Q"),
+    '"': "D",
 }
-JOINTS = ("Ja", "JA", "aA", "JJ", "JQ", "QJ", "QQ")
+JOINTS = ("Ja", "JA", "aA", "JJ", "JQ", "QJ", "QQ", "aD", "AD", "0D", "JD", "DJ", "QD", "DQ", "DD")
 
 
 def main_script(text: str) -> tuple[str, bool]:
@@ -87,6 +88,7 @@ def test_most_letters_decide_the_script(text: str, script: str, has_letters: boo
     [
         ("", Notation.PROSE),
         ("It's a text (with parentheses), as people write them.", Notation.PROSE),
+        ('"No." "Yes," she said. "Are you sure?" "I am," he said.', Notation.PROSE),
         ('{"id": 4711, "tags": ["new"]}', Notation.DATA),
         ("return self._of[name].get(key, 0)", Notation.DATA),
         ("The method `get` of a dict has a default, None.", Notation.UNCLEAR),
@@ -115,7 +117,7 @@ def test_only_the_beginning_is_looked_at(text: str, max_codepoints: int) -> None
     check(text.encode(), max_codepoints)
 
 
-@given(text=st.text(alphabet=SIGNS + "()'.:, aAbBzZß漢\n", max_size=120))
+@given(text=st.text(alphabet=SIGNS + "()'\".:, aAbBzZß漢\n", max_size=120))
 def test_signs_side_by_side(text: str) -> None:
     """Joints are counted as a search for each would find them, from left to right and none inside another."""
     check(text.encode(), 100)
