@@ -1,11 +1,13 @@
-"""What a run of the benchmark finds: a row for each library at each workload, and why a library has none."""
+"""What a run of the benchmark finds: a row for each library in each place, and why a library has none."""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.bench.peers import OURS
+from tests.bench.worker import Ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +27,42 @@ class Row:
     peer: str
     ns_per_byte: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
-    """How many times as fast as the base's list of ids, in the same round."""
+    """How many times as fast as the base, in the same round."""
     n_texts: int = 0
     n_different: int = 0
 
     @property
     def ratio(self) -> float:
+        """The median of the ratios."""
         return statistics.median(self.ratios)
+
+    @property
+    def mb_per_s(self) -> float:
+        """Megabytes of UTF-8 for each second of CPU time, by the median round."""
+        return 1000 / statistics.median(self.ns_per_byte)
 
 
 @dataclass(slots=True)
 class Board:
-    """All rows of a run."""
+    """All that a run found."""
 
     rows: dict[tuple[Place, str], Row] = field(default_factory=dict)
-    shares_wrong: dict[tuple[str, str, str], float] = field(default_factory=dict)
-    """By tokenizer, kind and peer: the share of the kind's documents with other ids or counts than the reference's."""
+    """By place and peer."""
+    given_up: dict[tuple[Place, str], str] = field(default_factory=dict)
+    """By place and peer: why there is no row, where the library has others of the kind."""
     absences: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """By tokenizer, kind and peer: why it was not measured, or not to the end."""
+    """By tokenizer, kind and peer: why the library is not in the race, or not to its end."""
+    shares_wrong: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    """By tokenizer, kind and peer: the share of the kind's documents that came out other than the judge's."""
+    loads: dict[tuple[str, str], list[Ready]] = field(default_factory=dict)
+    """By tokenizer and peer: what each process took until it could encode."""
 
     def row(self, place: Place, peer: str) -> Row:
         """The row, made if it is not there."""
         return self.rows.setdefault((place, peer), Row(place, peer))
 
     def is_exact(self, row: Row) -> bool:
-        """Whether no text of the row and no document of its kind came out other than the reference's."""
+        """Whether no text of the row and no document of its kind came out other than the judge's."""
         share = self.shares_wrong.get((row.place.tokenizer, row.place.kind, row.peer), 0.0)
         return row.n_different == 0 and share == 0.0
 
@@ -61,3 +74,20 @@ class Board:
             if there == place and peer != OURS.name and self.is_exact(row)
         ]
         return max(rivals, key=lambda row: row.ratio, default=None)
+
+    def against_best(self, place: Place) -> float | None:
+        """Our ratio to the bar's; None where there is no bar."""
+        ours, best = self.rows.get((place, OURS.name)), self.best_peer(place)
+        return ours.ratio / best.ratio if ours and best else None
+
+    def remarks(self, tokenizer: str, kind: str) -> Iterator[str]:
+        """Who is wrong there, and who is not in the race and why."""
+        for (*where, peer), share in self.shares_wrong.items():
+            if where == [tokenizer, kind] and share:
+                yield f"{peer}: {share:.1%} of the documents have other ids"
+        for row in self.rows.values():
+            if (row.place.tokenizer, row.place.kind) == (tokenizer, kind) and row.n_different:
+                yield f"{row.peer}, {row.place.workload}: {row.n_different} of {row.n_texts} texts came out otherwise"
+        for (*where, peer), reason in self.absences.items():
+            if where == [tokenizer, kind]:
+                yield f"{peer} is not in the race: {reason}"

@@ -24,8 +24,8 @@ N_COLD = 95
 N_ROUNDS = 3
 """Of a repeated workload in a sitting; what is cold or new has one."""
 ROUND_S = 0.02
-LIMIT_S = 60.0
-"""No turn of a sitting may take longer; the slowest library needs a second for all documents."""
+N_DOCUMENTS = 250
+"""At most so many of a kind are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Race:
 
 def sit(race: Race, kind: str, text: str, workloads: Sequence[Workload], board: Board, number: int) -> None:
     """The sitting of this number; its rows go to the board. ValueError if the text has too few documents."""
-    every = documents(text)
+    every = documents(text)[:N_DOCUMENTS]
     if len(every) <= N_BEFORE_COLD:
         raise ValueError(f"{kind} has {len(every)} documents, and a sitting needs more than {N_BEFORE_COLD}")
     sitting = _Sitting(race, kind, board)
@@ -177,9 +177,11 @@ class _Sitting:
         if (self._race.vocabulary.name, self._kind, name) in self._board.absences:
             return
         try:
-            self._workers[name] = Worker(peer, vocabulary, LIMIT_S)
+            worker = self._workers[name] = Worker(peer, vocabulary)
         except LostError as lost:
             self._lose(name, lost)
+        else:
+            self._board.loads.setdefault((vocabulary.name, name), []).append(worker.ready)
 
     def _turn(self, name: str, turn: Turn) -> Timed | None:
         """What the turn cost; None if the library is lost, now or before."""

@@ -1,42 +1,60 @@
-"""What a run found, for the terminal."""
+"""What a run found, as lines for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tests.bench import worst
 from tests.bench.board import Board, Place, Row
-from tests.bench.peers import OURS
+
+NO_CALL = "–"
 
 
-def ratio_words(board: Board, row: Row | None) -> str:
-    """The row's ratio; `~` after one that is not exact, a dash for a library without the call."""
+def cell(board: Board, place: Place, peer: str) -> str:
+    """A library's figure in a place: MB/s of worst cases, else the ratio; `~` after what is not exact."""
+    row = board.rows.get((place, peer))
     if row is None:
-        return "–"
-    return f"{row.ratio:.1f}{'' if board.is_exact(row) else '~'}"
+        return board.given_up.get((place, peer), NO_CALL)
+    return figure(row) + ("" if board.is_exact(row) else "~")
 
 
-def lines(
-    board: Board, tokenizer: str, kind: str, workloads: Sequence[str], peers: Sequence[str]
-) -> Iterator[str]:
-    """One kind of text with one vocabulary: a line for each workload, a column for each library."""
-    present = [
-        peer
-        for peer in peers
-        if any(
-            place.tokenizer == tokenizer and place.kind == kind and name == peer for place, name in board.rows
+def figure(row: Row) -> str:
+    return f"{row.mb_per_s:.0f}" if row.place.kind == worst.KIND else f"{row.ratio:.1f}"
+
+
+def unit(tokenizer: str, kind: str, base: str) -> str:
+    """What the figures of a table are."""
+    if kind == worst.KIND:
+        return f"{tokenizer}, strings of 1 MB at the first call: MB/s"
+    return f"{tokenizer}, {kind}: times as fast as tiktoken's list of ids with {base}"
+
+
+def present(board: Board, tokenizer: str, kind: str, peers: Sequence[str]) -> list[str]:
+    """Those of the peers that have a row there, or were given up."""
+    found = [*board.rows, *board.given_up]
+    there = {peer for place, peer in found if (place.tokenizer, place.kind) == (tokenizer, kind)}
+    return [peer for peer in peers if peer in there]
+
+
+def workloads_of(board: Board, tokenizer: str, kind: str) -> list[str]:
+    """The workloads that have a row there, in the order in which they were measured."""
+    return list(
+        dict.fromkeys(
+            place.workload for place, _ in board.rows if (place.tokenizer, place.kind) == (tokenizer, kind)
         )
-    ]
-    yield f"{tokenizer}, {kind}: times as fast as tiktoken's list of ids"
-    yield f"  {'':26}" + "".join(f"{peer:>12}" for peer in present) + "   ours against the best exact peer"
-    for workload in workloads:
+    )
+
+
+def lines(board: Board, tokenizer: str, kind: str, base: str, peers: Sequence[str]) -> Iterator[str]:
+    """A line for each workload, a column for each library, and what is to be said of them."""
+    shown = present(board, tokenizer, kind, peers)
+    yield unit(tokenizer, kind, base)
+    yield " " * 28 + "".join(f"{peer:>12}" for peer in shown) + "   ours to the best exact peer"
+    for workload in workloads_of(board, tokenizer, kind):
         place = Place(tokenizer, kind, workload)
-        cells = "".join(f"{ratio_words(board, board.rows.get((place, peer))):>12}" for peer in present)
-        ours, best = board.rows.get((place, OURS.name)), board.best_peer(place)
-        against = f"   {ours.ratio / best.ratio:.2f} of {best.peer}" if ours and best else ""
+        cells = "".join(f"{cell(board, place, peer)[:11]:>12}" for peer in shown)
+        ratio, best = board.against_best(place), board.best_peer(place)
+        against = f"   {ratio:.2f} of {best.peer}" if ratio is not None and best is not None else ""
         yield f"  {workload:26}{cells}{against}"
-    for (there, what, peer), share in board.shares_wrong.items():
-        if (there, what) == (tokenizer, kind) and share:
-            yield f"  ~ {peer}: {share:.1%} of documents have other ids"
-    for (there, what, peer), reason in board.absences.items():
-        if (there, what) == (tokenizer, kind):
-            yield f"  {peer} is out: {reason}"
+    for remark in board.remarks(tokenizer, kind):
+        yield f"  {remark}"

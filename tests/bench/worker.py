@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Pipe
 from pathlib import Path
@@ -20,12 +18,17 @@ from pathlib import Path
 from tests.bench.peers import CallName, Peer, Vocabulary
 
 ROOT = Path(__file__).parents[2]
-ONE_THREAD = {
+ENVIRONMENT = {
     "RAYON_NUM_THREADS": "1",
     "RAYON_RS_NUM_CPUS": "1",
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    # A copy that tiktoken keeps of a rank file would be found by its path alone.
+    "TIKTOKEN_CACHE_DIR": "",
 }
+LIMIT_S = 120.0
+"""No library needs as long for what has no limit of its own, even while the machine is busy otherwise."""
+
 Answer = tuple[int, bytes]
 """The number of ids of a text, and a digest of them, empty where they were only counted."""
 
@@ -42,6 +45,8 @@ class Turn:
     warm: Sequence[str] = ()
     least_s: float = 0.0
     one_by_one: bool = False
+    limit_s: float = LIMIT_S
+    """Wall time after which the library is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,8 @@ class Ready:
     calls: frozenset[CallName]
     load_cpu_s: float
     """Of importing the library and loading the vocabulary."""
-    resident_kb: int
+    resident_bytes: int | None
+    """Of the process; None where the system does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +81,20 @@ class LostError(Exception):
 
 
 class Worker:
-    """The process of one library, seen from the parent. `limit_s` bounds the wall time of each turn."""
+    """The process of one library. LostError if it does not take the vocabulary, or fails."""
 
-    def __init__(self, peer: Peer, vocabulary: Vocabulary, limit_s: float) -> None:
-        self._limit_s = limit_s
-        self._files = ExitStack()
-        self._errors = self._files.enter_context(tempfile.TemporaryFile())
+    def __init__(self, peer: Peer, vocabulary: Vocabulary) -> None:
         self._connection, theirs = Pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.bench.child", str(theirs.fileno())],
             cwd=ROOT,
-            env={**os.environ, **ONE_THREAD},
+            env={**os.environ, **ENVIRONMENT},
             pass_fds=[theirs.fileno()],
             stdout=subprocess.DEVNULL,
-            stderr=self._errors,
+            stderr=subprocess.PIPE,
         )
         theirs.close()
-        answer = self._ask((peer, vocabulary))
+        answer = self._ask((peer, vocabulary), LIMIT_S)
         if isinstance(answer, Refused):
             self.close()
             raise LostError(answer.reason)
@@ -100,7 +103,7 @@ class Worker:
 
     def turn(self, turn: Turn) -> Timed:
         """What the turn cost; LostError if the library died or took longer than it may."""
-        answer = self._ask(turn)
+        answer = self._ask(turn, turn.limit_s)
         assert isinstance(answer, Timed)
         return answer
 
@@ -109,22 +112,23 @@ class Worker:
         self._connection.close()
         self._process.kill()
         self._process.wait()
-        self._files.close()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
 
-    def _ask(self, message: object) -> object:
+    def _ask(self, message: object, limit_s: float) -> object:
         try:
             self._connection.send(message)
-            if self._connection.poll(self._limit_s):
+            if self._connection.poll(limit_s):
                 return self._connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             reason = f"failed: {self._last_words()}"
         else:
-            reason = f"over {self._limit_s:g} s"
+            reason = f"over {limit_s:g} s"
         self.close()
         raise LostError(reason)
 
     def _last_words(self) -> str:
-        status = self._process.wait()
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").split("\n")
-        return next((line for line in reversed(lines) if line.strip()), f"exit status {status}")[:200]
+        """The last line of the traceback of a process that has died."""
+        assert self._process.stderr is not None
+        lines = self._process.stderr.read().decode(errors="replace").strip().split("\n")
+        return (lines[-1] or f"exit status {self._process.wait()}")[:200]
