@@ -88,6 +88,9 @@ class Board:
         for row in self.rows.values():
             if (row.place.tokenizer, row.place.kind) == (tokenizer, kind) and row.n_different:
                 yield f"{row.peer}, {row.place.workload}: {row.n_different} of {row.n_texts} texts came out otherwise"
+        peers_by_reason: dict[str, list[str]] = {}
         for (*where, peer), reason in self.absences.items():
             if where == [tokenizer, kind]:
-                yield f"{peer} is not in the race: {reason}"
+                peers_by_reason.setdefault(reason, []).append(peer)
+        for reason, peers in peers_by_reason.items():
+            yield f"not in the race: {', '.join(peers)}: {reason}"

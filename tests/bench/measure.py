@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tests.bench.board import Board, Place
-from tests.bench.peers import TIKTOKEN, CallName, Peer, Vocabulary
+from tests.bench.peers import OURS, TIKTOKEN, CallName, Peer, Vocabulary
 from tests.bench.texts import documents, short_strings
 from tests.bench.worker import Answer, LostError, Timed, Turn, Worker
 
@@ -195,8 +195,8 @@ class _Sitting:
             return None
 
     def _lose(self, name: str, lost: LostError) -> None:
-        """A library that is lost is named with the reason; without the judge or the base there is no race."""
-        if name in (self._race.judge.name, self._base):
+        """A library that is lost is named with the reason; without ours, the judge or the base there is no race."""
+        if name in (OURS.name, self._race.judge.name, self._base):
             raise lost
         self._board.absences[self._race.vocabulary.name, self._kind, name] = str(lost)
 

@@ -75,13 +75,13 @@ def _flat(result: tuple[Any, Any]) -> list[list[int]]:
 
 def _json_path(vocabulary: Vocabulary) -> str:
     if vocabulary.json_path is None:
-        raise UnsupportedError("it needs a tokenizer.json, and there is none of this vocabulary here")
+        raise UnsupportedError("needs a tokenizer.json, and there is none of this vocabulary")
     return str(vocabulary.json_path)
 
 
 def _of_rank_file(vocabulary: Vocabulary) -> None:
     if vocabulary.format != "tiktoken":
-        raise UnsupportedError("it takes the vocabularies of tiktoken alone")
+        raise UnsupportedError("only for vocabularies of tiktoken")
 
 
 def tokenwire(vocabulary: Vocabulary) -> Calls:
@@ -134,7 +134,7 @@ def tokenizers(vocabulary: Vocabulary) -> Calls:
 
 def sentencepiece(vocabulary: Vocabulary) -> Calls:
     if vocabulary.format != "sentencepiece":
-        raise UnsupportedError("it takes its own model files alone")
+        raise UnsupportedError("only for its own model files")
     library = importlib.import_module("sentencepiece")
     encode = library.SentencePieceProcessor(model_file=str(vocabulary.path)).encode
     return {"list": Call(lambda texts: (encode(text) for text in texts), _each)}
@@ -189,7 +189,7 @@ def quicktok(vocabulary: Vocabulary) -> Calls:
         "qwen3": "qwen3",
     }
     if vocabulary.name not in carried:
-        raise UnsupportedError("it is not among the vocabularies that it carries")
+        raise UnsupportedError("only for the vocabularies that it carries")
     tokenizer = library.get_encoding(carried[vocabulary.name])
     encode, encode_batch, count = tokenizer.encode_ordinary, tokenizer.encode_batch, tokenizer.count
     return {

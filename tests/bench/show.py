@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.bench import worst
 from tests.bench.board import Board, Place, Row
+from tests.bench.measure import WORKLOADS
 
 NO_CALL = "–"
 
@@ -37,12 +38,9 @@ def present(board: Board, tokenizer: str, kind: str, peers: Sequence[str]) -> li
 
 
 def workloads_of(board: Board, tokenizer: str, kind: str) -> list[str]:
-    """The workloads that have a row there, in the order in which they were measured."""
-    return list(
-        dict.fromkeys(
-            place.workload for place, _ in board.rows if (place.tokenizer, place.kind) == (tokenizer, kind)
-        )
-    )
+    """The workloads or cases that have a row there, in the order of their tables."""
+    there = {place.workload for place, _ in board.rows if (place.tokenizer, place.kind) == (tokenizer, kind)}
+    return [name for name in (*(workload.name for workload in WORKLOADS), *worst.CASES) if name in there]
 
 
 def lines(board: Board, tokenizer: str, kind: str, base: str, peers: Sequence[str]) -> Iterator[str]:

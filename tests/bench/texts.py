@@ -7,6 +7,7 @@ import inspect
 import lzma
 import os
 import pydoc_data.topics
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def texts_by_kind() -> dict[str, str]:
     folder = os.environ.get("TOKENWIRE_TEST_DATA")
     if folder:
         return _from_corpora(Path(folder) / "corpora")
-    return {"English": _language_reference(), "code": _standard_library()}
+    return {"English": _prose_of_python(), "code": _standard_library("[a-f]*.py")}
 
 
 def documents(text: str) -> list[str]:
@@ -64,12 +65,13 @@ def _from_corpora(folder: Path) -> dict[str, str]:
     return {kind: mixed if kind == "mixed" else alone[kind] for kind in KINDS}
 
 
-def _language_reference() -> str:
-    """Python's language reference, which comes with every interpreter: about 700 KB of English."""
-    return "\n".join(pydoc_data.topics.topics.values())
+def _prose_of_python() -> str:
+    """Python's language reference and the docstrings of its standard library, about 1 MB of English."""
+    docstrings = re.findall(r'^ *"""(.*?)"""', _standard_library("*.py"), re.S | re.M)
+    return "\n".join([*pydoc_data.topics.topics.values(), *docstrings])
 
 
-def _standard_library() -> str:
-    """Sources of the standard library, about 1 MB."""
+def _standard_library(pattern: str) -> str:
+    """Sources of the standard library; those from a to f have about 1 MB."""
     root = Path(inspect.getfile(inspect)).parent
-    return "\n".join(path.read_text(errors="replace") for path in sorted(root.glob("[a-f]*.py")))
+    return "\n".join(path.read_text(errors="replace") for path in sorted(root.glob(pattern)))

@@ -8,6 +8,7 @@ caches nor threads, each can be fresh, and one that dies or never ends costs its
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ ENVIRONMENT = {
     # A copy that tiktoken keeps of a rank file would be found by its path alone.
     "TIKTOKEN_CACHE_DIR": "",
 }
+EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception)\b.*", re.M)
 LIMIT_S = 120.0
 """No library needs as long for what has no limit of its own, even while the machine is busy otherwise."""
 
@@ -128,7 +130,8 @@ class Worker:
         raise LostError(reason)
 
     def _last_words(self) -> str:
-        """The last line of the traceback of a process that has died."""
+        """What the process died of: the first line of its last exception, or else its exit status."""
         assert self._process.stderr is not None
-        lines = self._process.stderr.read().decode(errors="replace").strip().split("\n")
-        return (lines[-1] or f"exit status {self._process.wait()}")[:200]
+        errors = self._process.stderr.read().decode(errors="replace")
+        exceptions = EXCEPTION.findall(errors)
+        return exceptions[-1][:160] if exceptions else f"exit status {self._process.wait()}"

@@ -72,6 +72,8 @@ def _round(
             found[peer.name] = worker.turn(Turn(call, [text], limit_s=limit_s))
         except LostError as lost:
             del workers[peer.name]
+            if peer.name == OURS.name:
+                raise
             board.given_up[place, peer.name] = str(lost)
     truth = (
         found.get(race.judge.name) or next(timed for name, timed in found.items() if name != OURS.name)
@@ -88,5 +90,7 @@ def _start(race: Race, peer: Peer, board: Board) -> Worker | None:
     try:
         return Worker(peer, race.vocabulary)
     except LostError as lost:
+        if peer.name == OURS.name:
+            raise
         board.absences[race.vocabulary.name, KIND, peer.name] = str(lost)
         return None
