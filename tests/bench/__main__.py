@@ -157,6 +157,12 @@ def main() -> None:
                     sit(race, kind, texts[kind], workloads, board, number)
             names = [peer.name for peer in race.peers]
             print(*show.lines(board, tokenizer, kind, race.base.name, names), sep="\n", flush=True)
+    if wrong := [
+        row.place for row in board.rows.values() if row.peer == OURS.name and not board.is_exact(row)
+    ]:
+        raise SystemExit(
+            f"the ids of {OURS.name} are not the reference's: {wrong[0]} and {len(wrong) - 1} more"
+        )
     if chosen.is_all:
         keep(board, bases, peers)
 

@@ -88,6 +88,9 @@ class Board:
         for row in self.rows.values():
             if (row.place.tokenizer, row.place.kind) == (tokenizer, kind) and row.n_different:
                 yield f"{row.peer}, {row.place.workload}: {row.n_different} of {row.n_texts} texts came out otherwise"
+        for (place, peer), reason in self.given_up.items():
+            if (place.tokenizer, place.kind) == (tokenizer, kind):
+                yield f"{peer}, {place.workload}: {reason}"
         peers_by_reason: dict[str, list[str]] = {}
         for (*where, peer), reason in self.absences.items():
             if where == [tokenizer, kind]:

@@ -12,10 +12,13 @@ NO_CALL = "–"
 
 
 def cell(board: Board, place: Place, peer: str) -> str:
-    """A library's figure in a place: MB/s of worst cases, else the ratio; `~` after what is not exact."""
+    """A library's figure in a place: MB/s of worst cases, else the ratio; `~` after what is not exact.
+
+    Without a figure, what became of the library there in a word or two.
+    """
     row = board.rows.get((place, peer))
     if row is None:
-        return board.given_up.get((place, peer), NO_CALL)
+        return board.given_up.get((place, peer), NO_CALL).partition(":")[0]
     return figure(row) + ("" if board.is_exact(row) else "~")
 
 
@@ -50,7 +53,7 @@ def lines(board: Board, tokenizer: str, kind: str, base: str, peers: Sequence[st
     yield " " * 28 + "".join(f"{peer:>12}" for peer in shown) + "   ours to the best exact peer"
     for workload in workloads_of(board, tokenizer, kind):
         place = Place(tokenizer, kind, workload)
-        cells = "".join(f"{cell(board, place, peer)[:11]:>12}" for peer in shown)
+        cells = "".join(f"{cell(board, place, peer):>12}" for peer in shown)
         ratio, best = board.against_best(place), board.best_peer(place)
         against = f"   {ratio:.2f} of {best.peer}" if ratio is not None and best is not None else ""
         yield f"  {workload:26}{cells}{against}"

@@ -44,8 +44,10 @@ CASES: Mapping[str, Callable[[], str]] = {
 def meet(
     race: Race, board: Board, cases: Mapping[str, Callable[[], str]] = CASES, limit_s: float = LIMIT_S
 ) -> None:
-    """All rounds of all cases; their rows go to the board. The judge's ids are the truth, or else those of the first
-    library of the race that has an answer."""
+    """All rounds of all cases; their rows go to the board.
+
+    The judge's ids are the truth, or else those of the first other library that has an answer.
+    """
     for _ in range(N_ROUNDS):
         workers: dict[str, Worker] = {}
         try:
@@ -75,9 +77,8 @@ def _round(
             if peer.name == OURS.name:
                 raise
             board.given_up[place, peer.name] = str(lost)
-    truth = (
-        found.get(race.judge.name) or next(timed for name, timed in found.items() if name != OURS.name)
-    ).answers
+    first_other = next((timed for name, timed in found.items() if name != OURS.name), found[OURS.name])
+    truth = found.get(race.judge.name, first_other).answers
     for name, timed in found.items():
         row = board.row(place, name)
         row.ns_per_byte.append(timed.cpu_ns / len(text.encode()))
