@@ -23,7 +23,7 @@ N_NEW = 36
 N_COLD = 95
 N_ROUNDS = 3
 """Of a repeated workload in a sitting; what is cold or new has one."""
-ROUND_S = 0.02
+ROUND_S = 0.01
 N_DOCUMENTS = 250
 """At most so many of a kind are looked at."""
 
@@ -70,7 +70,7 @@ class Race:
 
 def sit(race: Race, kind: str, text: str, workloads: Sequence[Workload], board: Board, number: int) -> None:
     """The sitting of this number; its rows go to the board. ValueError if the text has too few documents."""
-    every = documents(text)[:N_DOCUMENTS]
+    every = documents(text, 0, N_DOCUMENTS)
     if len(every) <= N_BEFORE_COLD:
         raise ValueError(f"{kind} has {len(every)} documents, and a sitting needs more than {N_BEFORE_COLD}")
     sitting = _Sitting(race, kind, board)

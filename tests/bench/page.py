@@ -20,14 +20,16 @@ HEAD = """# How fast it is, beside its peers
 which helper threads count. Each library runs in a process of its own; the processes take turns at the same texts, in an
 order that rotates. Ratios are of times in the same round, and medians over all rounds. What was timed is compared with
 the ids of the reference, text by text: `~` marks a library that got any text of the kind wrong, which is no bar. The
-fastest exact library beside ours is set in bold. A dash: the library has no such call.
+fastest exact library beside ours is set in bold, and the last column is our figure as a multiple of its. A dash: the
+library has no such call.
 
-- **cold process**: the first pass of a process that has only loaded the vocabulary and encoded one letter; the list of
-  ids of libraries without a buffer. **new text**: documents that the process has not seen, when it has seen as many
-  others. **repeated text**: the same 16 documents again and again.
-- Documents have 4 KB; mixed text is 2,000 characters of each language in turn. A string of 40 bytes is a call.
-- A buffer is what the library has for ids without an `int` object for each: an array, bytes or a memory view.
-"""
+- Cold process: the first pass of a process that has only loaded the vocabulary and encoded one letter; the list of ids
+  of libraries without a buffer.
+- New text: documents that the process has not seen, when it has seen as many others.
+- Repeated text: the same 16 documents again and again. Strings of 40 bytes are those of the same documents, each in a
+  call of its own.
+- Documents have 4 KB; mixed text is 2,000 characters of each language in turn.
+- A buffer is what the library has for ids without an `int` object for each: an array, bytes or a memory view."""
 
 
 def readme_table(board: Board, where: str) -> str:
@@ -54,9 +56,9 @@ def page(board: Board, where: str, bases: dict[str, str], peers: Sequence[str]) 
     for tokenizer, kind in places:
         sections.append(f"## {unit(tokenizer, kind, bases[tokenizer])}")
         sections.append(_of_kind(board, tokenizer, kind, present(board, tokenizer, kind, peers)))
-        sections += [f"- {remark}" for remark in board.remarks(tokenizer, kind)]
+        sections.append("\n".join(f"- {remark}" for remark in board.remarks(tokenizer, kind)))
     sections += ["## Ready to encode: CPU time and resident memory of a fresh process", _loads(board, peers)]
-    return "\n\n".join(sections).replace("\n\n- ", "\n- ") + "\n"
+    return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _of_kind(board: Board, tokenizer: str, kind: str, peers: Sequence[str]) -> str:

@@ -49,11 +49,12 @@ def workloads_of(board: Board, tokenizer: str, kind: str) -> list[str]:
 def lines(board: Board, tokenizer: str, kind: str, base: str, peers: Sequence[str]) -> Iterator[str]:
     """A line for each workload, a column for each library, and what is to be said of them."""
     shown = present(board, tokenizer, kind, peers)
-    yield unit(tokenizer, kind, base)
-    yield " " * 28 + "".join(f"{peer:>12}" for peer in shown) + "   ours to the best exact peer"
+    widths = {peer: max(len(peer), len("over 5 s")) + 2 for peer in shown}
+    yield f"{unit(tokenizer, kind, base)} ({NO_CALL} no such call, ~ not exact)"
+    yield " " * 28 + "".join(f"{peer:>{widths[peer]}}" for peer in shown) + "   ours to the best exact peer"
     for workload in workloads_of(board, tokenizer, kind):
         place = Place(tokenizer, kind, workload)
-        cells = "".join(f"{cell(board, place, peer):>12}" for peer in shown)
+        cells = "".join(f"{cell(board, place, peer):>{widths[peer]}}" for peer in shown)
         ratio, best = board.against_best(place), board.best_peer(place)
         against = f"   {ratio:.2f} of {best.peer}" if ratio is not None and best is not None else ""
         yield f"  {workload:26}{cells}{against}"

@@ -200,9 +200,10 @@ def test_every_peer_is_pinned() -> None:
 def test_cuts_lose_nothing(unit: str) -> None:
     """Documents and strings are cut between characters, no longer than they may be, and all of the text."""
     text = unit * (3 * DOCUMENT_BYTES // len(unit.encode()) + 1)
-    cut = documents(text)
+    cut = documents(text, 0, 4)
     assert text.startswith("".join(cut))
     assert len(cut) == 3
+    assert documents(text, 1, 1) == cut[1:2]
     assert all(DOCUMENT_BYTES - 4 < len(document.encode()) <= DOCUMENT_BYTES for document in cut)
     strings = short_strings(cut)
     assert "".join(strings) == "".join(cut)

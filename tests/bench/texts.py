@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import lzma
 import os
 import pydoc_data.topics
@@ -30,9 +31,13 @@ def texts_by_kind() -> dict[str, str]:
     return {"English": _prose_of_python(), "code": _standard_library("[a-f]*.py")}
 
 
-def documents(text: str) -> list[str]:
-    """The text in documents of 4 KB of UTF-8, cut between characters, without a shorter rest."""
-    return [piece for piece in _cut(text, DOCUMENT_BYTES) if len(piece.encode()) > DOCUMENT_BYTES - 4]
+def documents(text: str, first: int, n_documents: int) -> list[str]:
+    """At most `n_documents` documents of 4 KB of UTF-8, from the document numbered `first` on.
+
+    They are cut between characters; a rest of the text that is shorter is none.
+    """
+    found = (piece for piece in _cut(text, DOCUMENT_BYTES) if len(piece.encode()) > DOCUMENT_BYTES - 4)
+    return list(itertools.islice(found, first, first + n_documents))
 
 
 def short_strings(texts: Iterable[str]) -> list[str]:
