@@ -13,7 +13,7 @@ from tests.bench.peers import OURS
 
 _LEFT, _TOP = 190, 54
 _PANEL, _SCALE_WIDTH, _PANEL_GAP = 300, 180, 40
-_BAR, _ROW = 9, 26
+_BAR, _ROW = 11, 31
 _PANEL_HEIGHT = len(WORKLOADS) * _ROW + _PANEL_GAP
 _STYLE = """
 text { font: 11px system-ui, sans-serif; fill: #6b7280 }
@@ -30,7 +30,7 @@ def plot(board: Board) -> str:
     for row, tokenizer in enumerate(README_TOKENIZERS):
         top = _TOP + row * _PANEL_HEIGHT
         for number, workload in enumerate(WORKLOADS):
-            shapes.append(_words(workload.name, _LEFT - 10, top + number * _ROW + 12, text_anchor="end"))
+            shapes.append(_words(workload.name, _LEFT - 10, top + number * _ROW + 15, text_anchor="end"))
         for column, kind in enumerate(README_KINDS):
             shapes += _panel(board, tokenizer, kind, _LEFT + column * _PANEL, top)
     width = _LEFT + len(README_KINDS) * _PANEL
@@ -57,10 +57,10 @@ def _panel(board: Board, tokenizer: str, kind: str, left: float, top: float) -> 
         for offset, (row, colour) in enumerate(zip(pair, ("ours", "peer"), strict=True)):
             if row is None:
                 continue
-            y, length = top + number * _ROW + offset * (_BAR + 1), row.ratio / most * _SCALE_WIDTH
+            y, length = top + number * _ROW + offset * (_BAR + 1.5), row.ratio / most * _SCALE_WIDTH
             name = "" if row.peer == OURS.name else f" {row.peer}"
             yield element("rect", class_=colour, x=left, y=y, width=length, height=_BAR, rx=1.5)
-            yield _words(f"{row.ratio:.1f}{name}", left + length + 4, y + _BAR)
+            yield _words(f"{row.ratio:.1f}{name}", left + length + 4, y + _BAR - 1.5)
 
 
 def _legend() -> Iterator[Markup]:
