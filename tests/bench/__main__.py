@@ -112,7 +112,8 @@ def keep(board: Board, bases: dict[str, str], peers: Sequence[Peer]) -> None:
     versions = ", ".join(f"{peer.name} {version(peer.name)}" for peer in peers)
     where = f"{versions}; Python {platform.python_version()}, {machine()}"
     readme = ROOT / "README.md"
-    table = page.readme_table(board, f"Python {platform.python_version()}, {machine()}")
+    where_in_short = f"tiktoken {version('tiktoken')}, Python {platform.python_version()}, {machine()}"
+    table = page.readme_table(board, where_in_short)
     readme.write_text(TABLE.sub(lambda _: table, readme.read_text()))
     (ROOT / "docs" / "bench.md").write_text(page.page(board, where, bases, names))
     (ROOT / "docs" / "bench.svg").write_text(plot.plot(board))
