@@ -5,6 +5,8 @@ PYTEST_ARGS ?=
 TEST_PROCESSES ?= 2
 SERVE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600
+# A look at a part, which writes nothing: BENCH_ARGS=--quick; `python -m tests.bench --help` has more.
+BENCH_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,8 +34,8 @@ check: $(VENV)/ready $(PROTO_PYTHON) ## lint, types, stubs, layers, contract, co
 	$(BIN)/mypy
 	$(PYTEST) tests/house
 
-bench: $(VENV)/ready ## compare with tiktoken and write the README's table
-	$(BIN)/python -m tests.bench
+bench: $(VENV)/peers ## race the peers on the same texts; writes the README's table, docs/bench.md and its picture
+	$(BIN)/python -m tests.bench $(BENCH_ARGS)
 
 test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes of the operating system
 	tests/system/install-tools.sh
@@ -72,6 +74,13 @@ $(VENV)/built: $(VENV)/created $(COMPILED) pyproject.toml clients/python/pyproje
 
 $(VENV)/ready: $(VENV)/built requirements-dev.txt proto/requirements-lint.txt
 	$(PIP) --requirement requirements-dev.txt
+	touch $@
+
+# Peers are optional: one that the index does not have for this machine is named by the benchmark, as not installed.
+$(VENV)/peers: $(VENV)/ready requirements-bench.txt
+	grep -v '^#' requirements-bench.txt | while read -r peer; do \
+	    $(PIP) "$$peer" || echo "$$peer cannot be installed here"; \
+	done
 	touch $@
 
 $(PROTO_PYTHON): proto/requirements.txt | $(VENV)/created

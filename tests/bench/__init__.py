@@ -1,1 +1,1 @@
-"""`make bench`: ours against tiktoken on the same texts in the same run."""
+"""`make bench`: ours against the peers on the same texts in the same run."""

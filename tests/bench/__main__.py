@@ -1,34 +1,83 @@
-"""Runs the races, prints them, keeps them as JSON, and writes the README's table between its markers.
+"""Runs the races and prints what they find; a run of everything also writes the README's table, docs and JSON.
 
-With names of artifacts (`python -m tests.bench llama2 xlm_roberta_sp`) those race their own libraries instead, and
-nothing is kept.
+`make bench` is everything, in about a quarter of an hour. While the core changes, `--quick` looks at what matters
+most in half a minute, or name what to look at: `--tokenizer cl100k_base --kind English --workload new`.
 """
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import datetime
 import json
 import platform
 import re
-import sys
-from collections.abc import Iterable, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import tokenwire_core
-from sentencepiece import SentencePieceProcessor
-from tokenizers import Tokenizer
-
-from tests import artifact_files
-from tests.bench.measure import Race, Result
-from tests.bench.texts import texts_by_kind
-from tests.rank_files import ours, theirs
+from tests.bench import page, plot, show, worst
+from tests.bench.board import Board
+from tests.bench.measure import WORKLOADS, Race, Workload, sit
+from tests.bench.peers import JUDGES, OURS, PEERS, Peer
+from tests.bench.texts import KINDS, texts_by_kind
+from tests.bench.vocabularies import JSON_OF_RANK_FILE, MissingError, vocabulary
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / ".cache" / "bench.json"
 TABLE = re.compile(r"(?<=<!-- bench:start -->\n).*?(?=<!-- bench:end -->)", re.S)
-TOKENIZERS = ("cl100k_base", "o200k_base")
+RANK_FILES = tuple(JSON_OF_RANK_FILE)
+OTHERS = (
+    *("llama3_1", "qwen3", "gemma3", "minilm_bert_uncased", "xlm_roberta"),
+    *("mistral_v1", "xlm_roberta_sp"),
+)
+OTHERS_KINDS = ("English", "mixed")
+OTHERS_WORKLOADS = (
+    *(
+        "id buffer, new text",
+        "id buffer, repeated text",
+        "list of ids, new text",
+        "list of ids, repeated text",
+    ),
+    *("count, repeated text", "40-byte strings, list"),
+)
+N_SITTINGS = 3
+N_OTHERS_SITTINGS = 1
+QUICK_PEERS = ("tiktoken", "gigatoken", "fastokens", "toktok-rs")
+QUICK_WORKLOADS = ("buffer, new", "buffer, repeated", "count, repeated", "40-byte")
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--tokenizer", action="append", choices=[*RANK_FILES, *OTHERS], help="only these")
+    parser.add_argument("--kind", action="append", choices=[*KINDS, worst.KIND], help="only these texts")
+    parser.add_argument("--workload", action="append", help="only workloads with this in their name")
+    parser.add_argument("--peer", action="append", choices=[peer.name for peer in PEERS], help="only these")
+    parser.add_argument(
+        "--sittings", type=int, help=f"fresh processes for each kind; {N_SITTINGS} if not given"
+    )
+    parser.add_argument("--quick", action="store_true", help="cl100k_base, English, the fastest peers, once")
+    chosen = parser.parse_args()
+    chosen.is_all = not any(vars(chosen).values())
+    if chosen.quick:
+        chosen.tokenizer = chosen.tokenizer or ["cl100k_base"]
+        chosen.kind = chosen.kind or ["English"]
+        chosen.peer = chosen.peer or list(QUICK_PEERS)
+        chosen.workload = chosen.workload or list(QUICK_WORKLOADS)
+        chosen.sittings = chosen.sittings or 1
+    return chosen
+
+
+def installed(peers: Sequence[Peer]) -> list[Peer]:
+    """Those of the peers that can be raced; the others are named."""
+    found = []
+    for peer in peers:
+        try:
+            version(peer.name)
+        except PackageNotFoundError:
+            print(f"{peer.name} is not in the race: it is not installed")
+        else:
+            found.append(peer)
+    return found
 
 
 def machine() -> str:
@@ -40,68 +89,84 @@ def machine() -> str:
     return match[1] if match else platform.machine()
 
 
-def table(results: list[Result], where: str) -> str:
-    """A Markdown table with a column per tokenizer and kind: how many times as fast as tiktoken."""
-    columns = list(dict.fromkeys((r.tokenizer, r.kind) for r in results))
-    cells = {(r.workload, r.tokenizer, r.kind): f"{r.ratio:.1f}" for r in results}
-    lines = [
-        "| times as fast as tiktoken | " + " | ".join(f"{name}, {kind}" for name, kind in columns) + " |"
+def chosen_workloads(tokenizer: str, parts: Sequence[str] | None) -> list[Workload]:
+    """Those with one of the parts in their name; without parts, all, or what other vocabularies are asked."""
+    if parts:
+        return [workload for workload in WORKLOADS if any(part in workload.name for part in parts)]
+    return [
+        workload for workload in WORKLOADS if tokenizer in RANK_FILES or workload.name in OTHERS_WORKLOADS
     ]
-    lines.append("|---" * (len(columns) + 1) + "|")
-    for workload in dict.fromkeys(r.workload for r in results):
-        lines.append(f"| {workload} | " + " | ".join(cells[workload, *column] for column in columns) + " |")
-    return "\n".join([*lines, "", f"`make bench`, one thread, medians of CPU time, equal ids; {where}.", ""])
 
 
-def of_library(name: str) -> Race:
-    """The race of a tokenizer.json or SentencePiece model with the library of its format, at its fastest for ids."""
-    data = artifact_files.artifact(name)
-    if artifact_files.TABLE[name].format == "sentencepiece":
-        model = SentencePieceProcessor(model_proto=data)
-        return Race(name, tokenwire_core.load(data, "sentencepiece"), model.encode)
-    tokenizer = Tokenizer.from_buffer(data)
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    tokenizer.encode_special_tokens = True
-
-    def ids(text: str) -> list[int]:
-        (encoding,) = tokenizer.encode_batch_fast([text], add_special_tokens=False)
-        return list(encoding.ids)
-
-    return Race(name, tokenwire_core.load(data, "hf_json"), ids)
+def race_of(tokenizer: str, peers: Sequence[Peer]) -> Race:
+    """All of the peers with this vocabulary. MissingError where it cannot be had."""
+    chosen = vocabulary(tokenizer)
+    judge = JUDGES[chosen.format]
+    base = chosen if chosen.format == "tiktoken" else vocabulary(RANK_FILES[0])
+    return Race(chosen, tuple(dict.fromkeys([OURS, judge, *peers])), judge, base)
 
 
-def run(races: Iterable[Race]) -> list[Result]:
-    results: list[Result] = []
-    texts = texts_by_kind()
-    if "mixed" not in texts:
-        print("mixed languages: not run, TOKENWIRE_TEST_DATA is not set")
-    for race in races:
-        for kind, text in texts.items():
-            for result in race.run(kind, text):
-                results.append(result)
-                print(
-                    f"{race.name:12} {kind:8} {result.workload:38} {result.ratio:5.1f}x"
-                    f"  ({result.ours_ns_per_byte:6.2f} against {result.reference_ns_per_byte:6.2f} ns per byte)",
-                    flush=True,
-                )
-    return results
-
-
-def main(names: Sequence[str]) -> None:
-    if names:
-        run(map(of_library, names))
-        return
-    results = run(Race(name, ours(name), theirs(name).encode_ordinary) for name in TOKENIZERS)
-    where = f"tiktoken {version('tiktoken')}, Python {platform.python_version()}, {machine()}"
-    RESULTS.parent.mkdir(exist_ok=True)
-    rows = [{**dataclasses.asdict(result), "ratio": round(result.ratio, 2)} for result in results]
-    taken = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    RESULTS.write_text(json.dumps({"taken": taken, "where": where, "results": rows}, indent=2) + "\n")
+def keep(board: Board, bases: dict[str, str], peers: Sequence[Peer]) -> None:
+    """The README's table, the page and the picture of docs/, and all figures as JSON."""
+    names = [OURS.name, *(peer.name for peer in peers)]
+    versions = ", ".join(f"{peer.name} {version(peer.name)}" for peer in peers)
+    where = f"{versions}; Python {platform.python_version()}, {machine()}"
     readme = ROOT / "README.md"
-    readme.write_text(TABLE.sub(lambda _: table(results, where), readme.read_text()))
-    print(f"kept in {RESULTS.relative_to(ROOT)}")
+    where_in_short = f"tiktoken {version('tiktoken')}, Python {platform.python_version()}, {machine()}"
+    table = page.readme_table(board, where_in_short)
+    readme.write_text(TABLE.sub(lambda _: table, readme.read_text()))
+    (ROOT / "docs" / "bench.md").write_text(page.page(board, where, bases, names))
+    (ROOT / "docs" / "bench.svg").write_text(plot.plot(board))
+    rows = [
+        {
+            **dataclasses.asdict(row.place),
+            "peer": row.peer,
+            "ns_per_byte": [round(figure, 3) for figure in row.ns_per_byte],
+            "ratios": [round(ratio, 3) for ratio in row.ratios],
+            "is_exact": board.is_exact(row),
+        }
+        for row in board.rows.values()
+    ]
+    taken = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    results = ROOT / ".cache" / "bench.json"
+    results.write_text(json.dumps({"taken": taken, "where": where, "rows": rows}, indent=1) + "\n")
+    print("written: README.md, docs/bench.md, docs/bench.svg, .cache/bench.json")
+
+
+def main() -> None:
+    chosen = options()
+    peers = installed([peer for peer in PEERS if not chosen.peer or peer.name in chosen.peer])
+    texts = texts_by_kind()
+    board, bases = Board(), {}
+    for kind in KINDS:
+        if kind not in texts:
+            print(f"{kind} text: not run, TOKENWIRE_TEST_DATA is not set")
+    for tokenizer in chosen.tokenizer or [*RANK_FILES, *OTHERS]:
+        try:
+            race = race_of(tokenizer, peers)
+        except MissingError as missing:
+            print(f"{tokenizer}: not run, {missing}")
+            continue
+        is_main = tokenizer in RANK_FILES
+        bases[tokenizer] = race.base.name
+        workloads = chosen_workloads(tokenizer, chosen.workload)
+        for kind in chosen.kind or ([*KINDS, worst.KIND] if is_main else OTHERS_KINDS):
+            if kind == worst.KIND:
+                worst.meet(race, board)
+            elif kind in texts:
+                for number in range(chosen.sittings or (N_SITTINGS if is_main else N_OTHERS_SITTINGS)):
+                    sit(race, kind, texts[kind], workloads, board, number)
+            names = [peer.name for peer in race.peers]
+            print(*show.lines(board, tokenizer, kind, race.base.name, names), sep="\n", flush=True)
+    if wrong := [
+        row.place for row in board.rows.values() if row.peer == OURS.name and not board.is_exact(row)
+    ]:
+        raise SystemExit(
+            f"the ids of {OURS.name} are not the reference's: {wrong[0]} and {len(wrong) - 1} more"
+        )
+    if chosen.is_all:
+        keep(board, bases, peers)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -31,6 +31,7 @@ SOURCE_SUFFIXES = {
     ".pyx",
     ".service",
     ".sh",
+    ".svg",
     ".toml",
     ".txt",
     ".typed",
