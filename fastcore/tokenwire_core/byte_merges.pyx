@@ -2,8 +2,10 @@
 
 By the rule merging begins with single bytes. For ASCII that is what happens, and the merge of each two bytes comes
 from a table of its own. Outside ASCII half of all merges only put characters together, so a character begins as what
-its own bytes merge into, wherever `char_starts` has proven at load that this changes nothing: of Chinese, Thai or
-Russian text 7 to 9 characters in 10, which makes a third to half as many symbols.
+its own bytes merge into, wherever `char_starts` has proven at load that this changes nothing: 8 to 9 characters in 10
+(with cl100k's vocabulary of Chinese, Japanese, Russian or Arabic, all of Thai or Tamil, 7 of Korean; with o200k's 4 of
+Thai), which leaves 1.0 to 1.8 symbols a character instead of two or three. That made new text of many languages twice
+as fast, and three times Chinese.
 
 Cost: 2 ns a character to find them; the rest is `bpe`.
 """

@@ -32,4 +32,6 @@ cdef class Encoder:
     ) except -1
     cdef Py_ssize_t hold(self, Scratch* s, TextInput source) except -1
     cdef tuple layout(self, int n_texts, bint add_special)
-    cdef int add_tally(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1
+    cdef int add_tally(
+        self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten
+    ) except -1

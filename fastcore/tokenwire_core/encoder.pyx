@@ -14,7 +14,6 @@ from operator import index as as_int
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memset
 
 from tokenwire_core import regex_split
 from tokenwire_core import truncate as truncation
@@ -28,7 +27,7 @@ from tokenwire_core.pipeline_engine cimport PipelineEngine
 from tokenwire_core.rank_engine cimport RankEngine
 from tokenwire_core.scratch cimport free_scratch, hold_text, new_scratch, reserve_tokens, trim_scratch
 from tokenwire_core.sentencepiece_engine cimport SentencePieceEngine
-from tokenwire_core.tally cimport SPECIAL, Tallier, Totals, tally_of
+from tokenwire_core.tally cimport Tallier, Totals, start_totals, tally_of
 from tokenwire_core.text_input cimport read_text
 from tokenwire_core.utf8 cimport to_sent
 
@@ -150,6 +149,7 @@ cdef class Encoder:
                 self.run(s, second, NO_LIMIT)
                 encoding.inputs = (first, second)
                 encoding.sizes = (n_first, s.n_ids - n_first)
+            encoding.is_rewritten = s.is_rewritten
             packed = PyBytes_FromStringAndSize(<const char*>s.ids, s.n_ids * sizeof(uint32_t))
         finally:
             self.release(s)
@@ -199,17 +199,18 @@ cdef class Encoder:
         cdef Scratch* s
         cdef size_t before = 0
         cdef uint64_t most = most_of(limit)
-        memset(&totals, 0, sizeof(totals))
-        for run in self.layout(1 if pair is None else 2, add_special):
-            if not isinstance(run, TextRun):
-                totals.by_class[SPECIAL] += len(run.ids)
+        start_totals(&totals)
+        if add_special or pair is not None:
+            for run in self.layout(1 if pair is None else 2, add_special):
+                if not isinstance(run, TextRun):
+                    totals.n_special += len(run.ids)
         s = self.acquire(True, TRACE_NOTHING)
         try:
             for each in (text,) if pair is None else (text, pair):
                 source = read_text(each, special, invalid)
                 before = s.n_ids
-                self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.by_class[SPECIAL]))
-                self.add_tally(&totals, s.ids + before, s.n_ids - before, source)
+                self.run(s, source, NO_LIMIT if limit is None else most - min(most, totals.n_special))
+                self.add_tally(&totals, s.ids + before, s.n_ids - before, source, s.is_rewritten)
         finally:
             self.release(s)
         return tally_of(&totals)
@@ -219,21 +220,23 @@ cdef class Encoder:
         cdef Totals totals
         cdef const uint32_t* ids = <const uint32_t*>PyBytes_AS_STRING(encoding.packed)
         cdef size_t n
-        memset(&totals, 0, sizeof(totals))
+        start_totals(&totals)
         for run in encoding.layout:
             if isinstance(run, TextRun):
                 n = encoding.sizes[run.text]
-                self.add_tally(&totals, ids, n, encoding.inputs[run.text])
+                self.add_tally(&totals, ids, n, encoding.inputs[run.text], encoding.is_rewritten)
             else:
                 n = len(run.ids)
-                totals.by_class[SPECIAL] += n
+                totals.n_special += n
             ids += n
         return tally_of(&totals)
 
-    cdef int add_tally(self, Totals* totals, const uint32_t* ids, size_t n, TextInput source) except -1:
+    cdef int add_tally(
+        self, Totals* totals, const uint32_t* ids, size_t n, TextInput source, bint is_rewritten
+    ) except -1:
         if self.tallier is None:
             self.tallier = Tallier(self.engine, self.spec, self.trace)
-        return self.tallier.add(totals, ids, n, source)
+        return self.tallier.add(totals, ids, n, source, is_rewritten)
 
     def find_control_tokens(self, text, invalid="error"):
         """The spellings of control tokens in a str or bytes, as `allow` would find them.
@@ -355,6 +358,7 @@ cdef class Encoder:
         s.n_ids = 0
         s.keep = keep
         s.tracing = tracing
+        s.is_rewritten = False
         if tracing and not reserve_tokens(s, 1):
             free_scratch(s)
             raise MemoryError

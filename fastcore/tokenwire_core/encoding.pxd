@@ -9,6 +9,7 @@ cdef class Encoding:
     cdef tuple layout            # what the ids are made of, see template.Layout
     cdef tuple sizes             # how many tokens each text has
     cdef Py_ssize_t n_ids        # for a buffer's shape: how many, once one was asked for
+    cdef bint is_rewritten       # a normalizer has changed one of them, or may have
     cdef list id_list
     cdef dict traces             # None, or (number of the text, reference): what Encoder.trace gave
 

@@ -21,6 +21,8 @@ cdef class Engine:
     # `vocab`, where the tokens of every text follow each other in it byte for byte: places are then running sums of
     # the lengths that it knows.
     cdef readonly Vocab tiling
+    # The same of every text that no normalizer changes.
+    cdef readonly Vocab tiling_as_sent
 
     # Whether a number is an id of the tokenizer.
     cpdef bint has(self, id) except -1

@@ -90,7 +90,8 @@ cdef class PipelineEngine(Engine):
             self.vocab = self.bytes_model.vocab
             self.n_unreachable = self.bytes_model.merges.n_unreachable
             if is_tiling(pipeline, self.pre_tokenizer.fast_pattern >= 0):
-                self.tiling = self.vocab
+                self.tiling_as_sent = self.vocab
+                self.tiling = None if pipeline.normalizer else self.vocab
 
     cdef void seed(self, Scratch* s) noexcept:
         if self.bytes_model is not None:
@@ -191,6 +192,7 @@ cdef class PipelineEngine(Engine):
         status = self.normalizer.run(s, &part, &normalized)
         if status != DONE:
             return status
+        s.is_rewritten |= normalized != &part
         return self.cut(s, normalized, 1, progress)
 
     cdef int encode_normalized(
@@ -303,7 +305,7 @@ cdef class PipelineEngine(Engine):
 
 
 def is_tiling(pipeline, is_one_pattern) -> bool:
-    """Whether the tokens of a byte-level model follow each other in every text byte for byte."""
+    """Whether the tokens of a byte-level model follow each other in what comes from the normalizer byte for byte."""
     keeps_all = is_one_pattern or all([
         not stage.add_prefix_space if isinstance(stage, ByteLevel)
         else isinstance(stage, Split) and stage.behavior != "Removed"
@@ -312,7 +314,6 @@ def is_tiling(pipeline, is_one_pattern) -> bool:
     return (
         keeps_all
         and sum(stage.to_byte_level for stage in pipeline.pre_tokenizer) <= 1
-        and not pipeline.normalizer
         and all([
             not token.lstrip and not token.rstrip and to_bytes(token.content) == token.content.encode()
             for token in pipeline.added_tokens

@@ -33,7 +33,7 @@ cdef class RankEngine(Engine):
             self.regex_splitter = RegexSplitter(spec.pattern)
             self.max_text_bytes = self.regex_splitter.max_text_bytes
         else:
-            self.tiling = self.vocab
+            self.tiling = self.tiling_as_sent = self.vocab
 
     cdef void seed(self, Scratch* s) noexcept:
         seed_cache(&self.vocab.tables, s)

@@ -53,6 +53,7 @@ cdef struct Scratch:
     size_t ids_capacity
     bint keep
     int tracing
+    bint is_rewritten        # a normalizer has changed the text, or may have
     Buffer starts
     Buffer ends
     Buffer words

@@ -159,5 +159,10 @@ def affixes(model: Model) -> tuple[str, str]:
     return (model.prefix, "") if isinstance(model, WordPieceModel) else ("", "")
 
 
+def spells_affixes(spec: TokenizerSpec) -> bool:
+    """Whether these have letters."""
+    return isinstance(spec, PipelineSpec) and not all(map(_is_neutral, affixes(spec.pipeline.model)))
+
+
 def _is_neutral(text: str) -> bool:
     return all(script_of(char) == NEUTRAL for char in text)

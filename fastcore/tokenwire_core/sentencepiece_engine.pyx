@@ -64,6 +64,7 @@ cdef class SentencePieceEngine(Engine):
         one.source_end = SAME
         text.stretches = &one
         text.n_stretches = 1
+        s.is_rewritten = True
         status = self.normalizer.run(s, &text, normalized)
         if status != DONE or normalized.n == 0:
             return status

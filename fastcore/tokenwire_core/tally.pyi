@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import Self, final
 
 from typing_extensions import disjoint_base
 
@@ -9,13 +9,22 @@ from tokenwire_core.text_input import TextInput
 
 SCRIPTS: tuple[str, ...]
 
-class Tally(NamedTuple):
+@final
+class Tally:
     """What the tokens of a text are."""
 
-    n_tokens: int
-    n_unknown: int
-    n_byte_fallback: int
-    scripts: dict[str, int]
+    def __init__(
+        self, n_tokens: int, n_unknown: int, n_byte_fallback: int, scripts: dict[str, int]
+    ) -> None: ...
+    @property
+    def n_tokens(self) -> int: ...
+    @property
+    def n_unknown(self) -> int: ...
+    @property
+    def n_byte_fallback(self) -> int: ...
+    @property
+    def scripts(self) -> dict[str, int]: ...
+    def __eq__(self, other: object) -> bool: ...
 
 @disjoint_base
 class Tallier:

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import NamedTuple
+
+from tokenwire_core.ledger import InputUsage
 
 from tokenwire_server.errors import Fault
 
 
 class CallCancelled(Exception):  # noqa: N818  the end of a call, not an error
     """The caller has gone; no answer is wanted."""
-
-
-class InputUsage(NamedTuple):
-    """What one input took. `n_tokens` are tokens computed, bytes and characters those of their text.
-
-    `n_unknown` and `n_byte_fallback` are those of the tokens that stand for text the vocabulary lacks, `scripts` all of
-    them by script, where they were made of text.
-    """
-
-    language: str
-    decided_by: str
-    n_tokens: int
-    n_bytes: int
-    n_characters: int
-    n_unknown: int = 0
-    n_byte_fallback: int = 0
-    scripts: Mapping[str, int] = MappingProxyType({})
 
 
 def _hold_uncounted(_n_bytes: int) -> None:

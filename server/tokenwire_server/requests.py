@@ -74,12 +74,14 @@ class Text:
 
     def n_bytes(self) -> int:
         """The size of all that was sent."""
-        return sum(map(len, self.both))
+        return len(self.utf8) if self.pair is None else len(self.utf8) + len(self.pair)
 
     def n_characters(self) -> int:
         """How many code points the text has that the core accepted: ill-formed parts count as they are replaced."""
+        if self.invalid == "error" and self.pair is None:
+            return count_codepoints(self.utf8)
         return sum(
-            count_codepoints(utf8 if self.invalid == "error" else repair(utf8)[0]) for utf8 in self.both
+            [count_codepoints(utf8 if self.invalid == "error" else repair(utf8)[0]) for utf8 in self.both]
         )
 
 

@@ -1,9 +1,9 @@
-"""Series: the numbers of a closed set of metrics in one flat list, and how they are shown to Prometheus.
+"""Series: the numbers of a closed set of metrics in one ledger, and how they are shown to Prometheus.
 
 A metric has a number for each combination of its labels' values, a histogram one for each bucket and the sum. Where
 they lie is arithmetic: a metric's first place plus an offset for each label's value. So a call adds to a few places
-of a list under one lock, where each counter of the library costs a lock, a call and a lookup; and a scrape copies the
-list under the same lock: it sees each call whole or not at all.
+at once, where each counter of the library costs a lock, a call and a lookup; and a scrape copies all of them: it sees
+each call whole or not at all.
 
 What is shown is prometheus_client's own exposition. All of it but the numbers is the same for the life of the process,
 so the library writes it once and a scrape puts the numbers in between: 40,000 series in some 10 ms, not 400.
@@ -12,8 +12,6 @@ so the library writes it once and a scrape puts the numbers in between: 40,000 s
 from __future__ import annotations
 
 import math
-import threading
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +21,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.utils import floatToGoString
+from tokenwire_core.ledger import Ledger
 
 from tokenwire_server.metric_table import Metric
 
@@ -47,13 +46,8 @@ class _Block:
 class Series:
     """All series of one process. Safe to use from any thread."""
 
-    def __init__(
-        self, metrics: Iterable[Metric], configured: Mapping[str, Sequence[str]], settle: Callable[[], None]
-    ) -> None:
-        """`configured` has the values of labels that come from the deployment, by the label's name.
-
-        `settle` is called with the lock held before the numbers are read: it adds what waits to be added.
-        """
+    def __init__(self, metrics: Iterable[Metric], configured: Mapping[str, Sequence[str]]) -> None:
+        """`configured` has the values of labels that come from the deployment, by the label's name."""
         self._blocks: dict[str, _Block] = {}
         size = 0
         for metric in metrics:
@@ -62,10 +56,8 @@ class Series:
             )
             self._blocks[metric.name] = block = _Block(metric, values, size)
             size += block.size
-        self.numbers: list[float] = [0] * size
-        """To be changed under `lock` alone, at the places that `places` gives."""
-        self.lock = threading.Lock()
-        self._settle = settle
+        self.numbers = Ledger(size)
+        """To be added to at the places that `places` gives."""
         self._gauges: dict[int, Callable[[], float]] = {}
 
     def places(self, name: str) -> tuple[int, tuple[dict[str, int], ...]]:
@@ -82,11 +74,6 @@ class Series:
         """The place of each series of a metric with one label."""
         first, (offsets,) = self.places(name)
         return {value: first + offset for value, offset in offsets.items()}
-
-    def observe(self, place: int, bounds: Sequence[float], value: float) -> None:
-        """Add a value to the histogram at `place`, whose buckets end at `bounds`. Needs the lock held."""
-        self.numbers[place + bisect_left(bounds, value)] += 1
-        self.numbers[place + len(bounds) + 1] += value
 
     def follow(self, name: str, read: Callable[[], float]) -> None:
         """Let a gauge without labels have what `read` gives when it is scraped."""
@@ -116,9 +103,7 @@ class Series:
 
     def _shown(self) -> list[float]:
         """The value of each sample, in order: buckets of histograms are cumulative there, and followed by the count."""
-        with self.lock:
-            self._settle()
-            numbers = self.numbers.copy()
+        numbers = self.numbers.copy()
         for place, read in self._gauges.items():
             numbers[place] = read()
         shown: list[float] = []

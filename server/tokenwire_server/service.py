@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core import Encoder
 from tokenwire_core.errors import TokenizerError
+from tokenwire_core.ledger import InputUsage
 from tokenwire_core.tally import Tally
 
 from tokenwire_server import (
@@ -28,7 +29,7 @@ from tokenwire_server import (
     wire_messages,
 )
 from tokenwire_server.artifacts import ProofError
-from tokenwire_server.call import Call, InputUsage, Method, StreamMethod
+from tokenwire_server.call import Call, Method, StreamMethod
 from tokenwire_server.catalogue import Catalogue
 from tokenwire_server.detector import Detector
 from tokenwire_server.errors import Fault

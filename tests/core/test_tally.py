@@ -17,13 +17,14 @@ from tokenizers import Tokenizer
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.encoder import Encoder
+from tokenwire_core.errors import TokenizerError
 from tokenwire_core.kept_scripts import joint_characters, keeps_script
 from tokenwire_core.reference_scripts import script_of, token_scripts
 from tokenwire_core.script_changes import DIAERESIS
 from tokenwire_core.segment import Segment
 from tokenwire_core.tally import Tally
 
-from tests import artifact_files, families
+from tests import artifact_files, families, rank_files
 from tests.core import model_files
 from tests.core.charsmaps import charsmap
 from tests.core.hf_documents import bpe
@@ -228,3 +229,20 @@ def test_marks_without_end_are_passed_once() -> None:
     encoder = family("byte-level-bpe")
     for text in ("\u0301" * 200_000, "a" + "\u0301" * 200_000):
         assert list(encoder.tally(text).scripts) == ["Latn" if text[0] == "a" else "Zyyy"]
+
+
+def test_a_pair_needs_a_template() -> None:
+    """Where `encode` refuses two texts, so does the tally."""
+    encoder = rank_files.ours("cl100k_base")
+    for method in (encoder.encode, encoder.tally):
+        with pytest.raises(TokenizerError, match="no template"):
+            method("a", "b")
+
+
+def test_each_kana_makes_han_japanese() -> None:
+    """One in a text, of any block, and its Han are `Jpan`."""
+    encoder = rank_files.ours("cl100k_base")
+    assert set(encoder.tally("漢、漢").scripts) == {"Hani", "Zyyy"}
+    for c in range(sys.maxunicode + 1):
+        if not 0xD800 <= c < 0xE000 and script_of(chr(c)) in ("Hira", "Kana"):
+            assert encoder.tally(f"漢、{chr(c)}漢").scripts["Jpan"] >= 2

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import eldc
 import pycld2
-from tokenwire_core.scripts import count_scripts
+from tokenwire_core.appearance import look
 from tokenwire_server import detector, language
 
 from tests.languages.catalogues import names
@@ -53,9 +53,8 @@ def labels() -> dict[str, Label]:
 
 
 def script_of(texts: Iterable[str]) -> str:
-    """The script of most letters."""
-    counts = count_scripts("".join(texts).encode(), 1 << 30)
-    return max(counts, key=lambda script: counts[script])
+    """The script of at least 70% of the letters."""
+    return look("".join(texts).encode(), 1 << 30).script
 
 
 def language_tables() -> str:

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 from prometheus_client import CollectorRegistry
 from tokenwire_core.errors import IdOutOfRangeError
-from tokenwire_server.call import Call, CallCancelled, InputUsage, StreamMethod
+from tokenwire_core.ledger import InputUsage
+from tokenwire_server.call import Call, CallCancelled, StreamMethod
 from tokenwire_server.errors import Fault
 from tokenwire_server.guard import Guard
 from tokenwire_server.limits import Limits, limit_fields

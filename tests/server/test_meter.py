@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from tokenwire_core.ledger import InputUsage
 from tokenwire_server import language
-from tokenwire_server.call import Call, InputUsage
+from tokenwire_server.call import Call
 from tokenwire_server.meter import Meter
 from tokenwire_server.metric_table import METRICS, TEXT_OPERATIONS
 

@@ -19,6 +19,7 @@ from tokenwire_core.tally import SCRIPTS
 from tokenwire_server import artifacts, config, language
 from tokenwire_server.call import Call
 from tokenwire_server.catalogue import Catalogue
+from tokenwire_server.detector import Detector
 from tokenwire_server.errors import CODES, Fault
 from tokenwire_server.guard import Guard
 from tokenwire_server.limits import Limits
@@ -49,10 +50,10 @@ Series = dict[tuple[str, ...], float]
 class Deployment:
     """The methods behind the guard, as a transport has them, and what the meter shows."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, detector: Detector | None = None) -> None:
         self.meter = Meter([entry.config.name for entry in catalogue.entries()], TENANTS)
         self.guard = Guard(LIMITS, self.meter)
-        self.methods = TokenizerService(catalogue, LIMITS).methods()
+        self.methods = TokenizerService(catalogue, LIMITS, detector).methods()
 
     def call(self, rpc: str, request: bytes, identity: str = "") -> bytes:
         """The response to one call."""

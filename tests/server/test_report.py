@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core.reference_scripts import token_scripts
 from tokenwire_server import detector, language
 from tokenwire_server.tools import cli_progress
@@ -29,6 +30,7 @@ from tokenwire_server.tools.report.numbers import TokenizerNumbers
 from tests import artifact_files, families
 from tests.rank_files import theirs
 from tests.server import made_up
+from tests.server.test_metered_load import Deployment, loaded
 
 DETECTOR, _ = detector.load(detector.AUTO)
 TEXTS = (
@@ -147,6 +149,33 @@ def test_numbers_are_those_of_tokenizers(
     assert (found["limit_tokens"], found["limit_from"]) == (
         (2048, "tokenizer_config") if name == "byte-level-bpe" else (None, None)
     )
+
+
+@pytest.mark.parametrize("name", ["byte-level-bpe", "unigram", "wordpiece", "sentencepiece-bpe"])
+def test_numbers_are_those_that_a_service_counts(run_report: Run, tmp_path: Path, name: str) -> None:
+    """A report tells before what the counters say after the same texts were sent."""
+    manifest = families.manifest(tmp_path)
+    deployment = Deployment(loaded(manifest), DETECTOR)
+    request = pb.EncodeRequest(tokenizer=name, inputs=[pb.Input(text=text) for text in TEXTS])
+    deployment.call("Encode", request.SerializeToString())
+    code, out, _ = run_report(write(tmp_path), "--config", manifest, "-t", name, "--json")
+    assert code == 0
+    found = numbers(out)
+    sizes = json.loads(out)["by_language"]
+
+    def counted(metric: str, *labels: str) -> dict[str, float]:
+        samples = deployment.counted(f"tokenwire_{metric}_total")
+        return {key[0]: value for key, value in samples.items() if key[1:] == (*labels, name)}
+
+    def told(sums: dict[str, dict[str, int]], member: str) -> dict[str, int]:
+        return {label: each[member] for label, each in sums.items() if each[member]}
+
+    assert counted("tokens", "encode") == told(found["by_language"], "n_tokens")
+    assert counted("unknown_tokens") == told(found["by_language"], "n_unknown")
+    assert counted("byte_fallback_tokens") == told(found["by_language"], "n_byte_fallback")
+    assert counted("input_bytes", "encode") == told(sizes, "n_bytes")
+    assert counted("input_characters", "encode") == told(sizes, "n_characters")
+    assert counted("script_tokens") == found["by_script"]
 
 
 @pytest.mark.long

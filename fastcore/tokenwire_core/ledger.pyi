@@ -1,0 +1,69 @@
+from collections.abc import Sequence
+from typing import Self, final
+
+@final
+class InputUsage:
+    """What one input took."""
+
+    def __init__(
+        self,
+        language: str,
+        decided_by: str,
+        n_tokens: int,
+        n_bytes: int,
+        n_characters: int,
+        n_unknown: int = 0,
+        n_byte_fallback: int = 0,
+        scripts: dict[str, int] | None = None,
+    ) -> None: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def decided_by(self) -> str: ...
+    @property
+    def n_tokens(self) -> int: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def n_characters(self) -> int: ...
+    @property
+    def n_unknown(self) -> int: ...
+    @property
+    def n_byte_fallback(self) -> int: ...
+    @property
+    def scripts(self) -> dict[str, int] | None: ...
+
+@final
+class Ledger:
+    """Numbers by their place, zero at first."""
+
+    def __new__(cls, size: int) -> Self: ...
+    @property
+    def size(self) -> int: ...
+    def add(self, place: int, amount: int = 1) -> None: ...
+    def copy(self) -> list[float]: ...
+
+@final
+class Histogram:
+    """A number for each bucket, and the sum of the values."""
+
+    def __new__(cls, ledger: Ledger, place: int, bounds: Sequence[float]) -> Self: ...
+    def observe(self, value: float) -> None: ...
+
+@final
+class Account:
+    """Where the calls of one operation on one tokenizer are added."""
+
+    def __new__(
+        cls,
+        ledger: Ledger,
+        volumes: Sequence[int],
+        gaps: Sequence[int],
+        languages: dict[str, int],
+        scripts: dict[str, int],
+        decisions: dict[str, int],
+        tenants: dict[str, int],
+        other_tenant: int,
+        request_tokens: Histogram,
+    ) -> Self: ...
+    def add(self, usage: list[InputUsage], tenant: str) -> None: ...
