@@ -46,7 +46,9 @@ cdef class MergeTable(Merges):
         cdef uint32_t id
         cdef size_t n
         self.make_room(v.vocab_size)
+        self.vocab = vocab
         self.of_bytes.merges = &self.tables
+        self.of_bytes.starts = v.starts
         self.of_bytes.byte_pairs = <uint32_t*>malloc(65536 * sizeof(uint32_t))
         if self.of_bytes.byte_pairs == NULL:
             raise MemoryError
