@@ -25,6 +25,7 @@ cdef struct ByteTables:
     uint32_t* chars          # N_CHARS entries
     uint64_t* edges          # a bit for each edge, by hash
     unsigned edges_shift
+    const uint32_t* starts   # of a vocabulary: an id has starts[id + 1] - starts[id] bytes
 
 # Two characters that follow each other, of which the right one, or else the left one, has to begin as its bytes.
 cdef inline uint64_t edge_hash(const ByteTables* t, uint32_t left, uint32_t right, bint is_right) noexcept nogil:

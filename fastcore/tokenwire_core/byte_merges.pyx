@@ -2,16 +2,26 @@
 
 By the rule merging begins with single bytes. For ASCII that is what happens, and the merge of each two bytes comes
 from a table of its own. Outside ASCII half of all merges only put characters together, so a character begins as what
-its own bytes merge into, wherever `char_starts` has proven at load that this changes nothing: of Chinese, Thai or
-Russian text 7 to 9 characters in 10, which makes a third to half as many symbols.
+its own bytes merge into, wherever `char_starts` has proven at load that this changes nothing: 8 to 9 characters in 10
+(with cl100k's vocabulary of Chinese, Japanese, Russian or Arabic, all of Thai or Tamil, 7 of Korean; with o200k's 4 of
+Thai), which leaves 1.0 to 1.8 symbols a character instead of two or three. That made new text of many languages twice
+as fast, and three times Chinese.
 
-Cost: 2 ns a character to find them; the rest is `bpe`.
+**Runs of one byte**, the longest pieces there are, have a closed form. Tokens are the result if and only if all neighbours
+are compatible (see `bpe`). So where two of the token T that a run begins with are what that many bytes merge into, and a
+shorter run that differs from the long one by whole Ts begins with T too, T is repeated in front of the latter.
+
+Cost: 2 ns a character to find what to begin with, 0.1 ns a byte of a run; the rest is `bpe`.
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.string cimport memcmp, memmove
 
 from tokenwire_core.bpe cimport ID_LIMIT, SHORT_SYMBOLS, key_of_merge, merge_by_keys, merge_many_ids
 from tokenwire_core.vocab cimport TW_NO_ID
+
+cdef enum:
+    SAMPLE_BYTES = 256       # longer than nearly every token of one byte repeated
 
 
 cdef inline size_t merge_single_bytes(const ByteTables* t, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
@@ -91,7 +101,7 @@ cdef inline bint is_ascii(const uint8_t* p, size_t n) noexcept nogil:
     return bits < 0x80
 
 
-cdef Py_ssize_t merge_bytes(
+cdef Py_ssize_t merge_any(
     const ByteTables* t, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
 ) noexcept nogil:
     cdef size_t i, k = 0
@@ -104,3 +114,43 @@ cdef Py_ssize_t merge_bytes(
         for i in range(n):
             out[i] = t.byte_ids[p[i]]
     return merge_many_ids(t.merges, scratch, out, k)
+
+
+cdef Py_ssize_t merge_run(
+    const ByteTables* t, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
+) noexcept nogil:
+    """Merge n > 4 * SAMPLE_BYTES equal bytes. Returns how many ids there are, 0 if this cannot tell, -1 as above."""
+    cdef Py_ssize_t k = merge_any(t, scratch, p, SAMPLE_BYTES, out)
+    cdef uint32_t id
+    cdef size_t size, tail, n_before, i
+    if k < 0:
+        return k
+    id = out[0]
+    size = t.starts[id + 1] - t.starts[id]
+    if size > SAMPLE_BYTES:
+        return 0
+    k = merge_any(t, scratch, p, 2 * size, out)
+    if k < 0:
+        return k
+    if k != 2 or out[0] != id or out[1] != id:
+        return 0
+    tail = 2 * size + n % size
+    k = merge_any(t, scratch, p, tail, out)
+    if k < 0:
+        return k
+    if out[0] != id:
+        return 0
+    n_before = (n - tail) // size
+    memmove(out + n_before, out, k * sizeof(uint32_t))
+    for i in range(n_before):
+        out[i] = id
+    return <Py_ssize_t>n_before + k
+
+
+cdef Py_ssize_t merge_bytes(
+    const ByteTables* t, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
+) noexcept nogil:
+    cdef Py_ssize_t k = 0
+    if n > 4 * SAMPLE_BYTES and memcmp(p, p + 1, n - 1) == 0:
+        k = merge_run(t, scratch, p, n, out)
+    return k if k else merge_any(t, scratch, p, n, out)

@@ -34,6 +34,7 @@ from tokenwire_core.vocab cimport unmark_ids
 
 cdef enum:
     MAX_TEXT_BYTES = (1 << 31) - 1       # positions are 32 bits wide
+    SMALL_BYTES = 1 << 14                # texts up to here leave nothing behind that is worth freeing
 
 cdef uint64_t NO_LIMIT = 0xFFFFFFFFFFFFFFFF
 
@@ -385,7 +386,8 @@ cdef class Encoder:
         if self.n_pool == POOL_SIZE:
             free_scratch(s)
             return
-        trim_scratch(s)
+        if s.text_capacity > SMALL_BYTES:
+            trim_scratch(s)
         self.pool[self.n_pool] = s
         self.n_pool += 1
 

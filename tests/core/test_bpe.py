@@ -209,6 +209,11 @@ def test_long_pieces_of_a_vocabulary(tokens: list[str], seed: int, n: int, lette
     """The same for bytes: a long piece has the ids that its merges, in order, make of it."""
     rng = random.Random(seed)
     text = "".join(rng.choice(letters) for _ in range(n))
+    assert encoder([token.encode() for token in tokens]).encode(text).ids == ids_by_definition(tokens, text)
+
+
+def ids_by_definition(tokens: list[str], text: str) -> list[int]:
+    """As by_definition, for pieces that are no entry, and quicker where they are long."""
     ids = {bytes([byte]): byte for byte in range(256)} | {
         token.encode(): 256 + i for i, token in enumerate(tokens)
     }
@@ -218,10 +223,19 @@ def test_long_pieces_of_a_vocabulary(tokens: list[str], seed: int, n: int, lette
         for i in range(1, len(token))
         if token[:i] in ids and token[i:] in ids
     }
-    symbols = [(ord(letter), 1) for letter in text]
-    assert encoder(list(ids)[256:]).encode(text).ids == [
-        id for id, _ in joined_by_definition(symbols, merges)
+    return [id for id, _ in joined_by_definition([(ord(letter), 1) for letter in text], merges)]
+
+
+@given(st.lists(st.integers(2, 300), max_size=20, unique=True), st.booleans(), st.integers(1025, 3000))
+@settings(max_examples=200)
+def test_runs_of_one_byte(sizes: list[int], doubling: bool, n: int) -> None:
+    """The closed form of a long run is what its merges, in order, make of it, whichever runs are entries."""
+    tokens = [
+        "a" * size for size in dict.fromkeys([*sizes, *([2, 4, 8, 16, 32, 64, 128] if doubling else [])])
     ]
+    assert encoder([token.encode() for token in tokens]).encode("a" * n).ids == ids_by_definition(
+        tokens, "a" * n
+    )
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 200))

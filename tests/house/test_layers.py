@@ -67,19 +67,9 @@ LAYERS = {
             "utf8",
         },
         {
-            *(
-                "aligned",
-                "byte_merges",
-                "char_words",
-                "cuts",
-                "merge_table",
-                "model",
-                "pattern_table",
-                "pieces",
-                "scratch",
-            ),
+            *("aligned", "char_words", "cuts", "merge_table", "model", "pattern_table", "pieces", "scratch"),
             *("reference_offsets", "reference_patterns", "reference_sentencepiece_normalizer", "regex_split"),
-            *("char_starts", "one_piece", "template", "text_input"),
+            *("byte_merges", "char_starts", "one_piece", "template", "text_input"),
         },
         {
             *("char_stages", "safe_edges", "sentencepiece_normalizer", "sentencepiece_rules"),

@@ -226,7 +226,7 @@ FLOORS = {
     "Arab": "ar fa ur",
     "Deva": "hi mr ne",
 }
-MISTAKEN = {"mk": 0.05, "ms": 0.06, "udm": 0.2, "ia": 0.04}
+MISTAKEN = {"mk": 0.05, "ms": 0.07, "udm": 0.2, "ia": 0.04}
 """Languages that no library or only one knows, and how much of their text may be taken for a neighbour."""
 
 
