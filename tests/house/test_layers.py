@@ -57,7 +57,6 @@ LAYERS = {
         {
             "appearance",
             "bpe",
-            "class_counts",
             "describe",
             "ids",
             "ledger",
