@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import json
 import lzma
 import math
 import os
-import subprocess
 import sys
 import tracemalloc
 import unicodedata
@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from tokenwire.v1 import tokenizer_pb2 as pb
 from tokenwire_core.reference_scripts import token_scripts
 from tokenwire_server import detector, language
-from tokenwire_server.tools import cli_progress
+from tokenwire_server.tools import cli_progress, walking
 from tokenwire_server.tools.report.numbers import TokenizerNumbers
 
 from tests import artifact_files, families
@@ -288,24 +288,21 @@ def test_json_is_json(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) ->
     assert (code, json.loads(out)["n_characters"]) == (0, 3)
 
 
-def test_folders_may_be_deep(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
-    """Deeper than Python calls itself, and than a path can name: what is beyond is left out by name."""
-    here = os.getcwd()
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "x.txt").write_text("abc")
-    try:
-        os.chdir(tmp_path / "deep")
-        for _ in range(sys.getrecursionlimit() + 1500):
-            os.mkdir("d")
-            os.chdir("d")
-    finally:
-        os.chdir(here)
-    code, out, _ = run_report(tmp_path / "deep", *tiny, "--json")
-    # What removes folders in Python calls itself too.
-    subprocess.run(["rm", "-r", tmp_path / "deep"], check=True)
-    report = json.loads(out)
-    assert (code, report["n_texts"]) == (1, 1)
-    assert [gap["reason"] for gap in report["left_out"]] == ["UNREADABLE"]
+def test_folders_may_be_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deeper than Python calls itself: each is read once, and one that cannot be is a fault by its name."""
+    depth = sys.getrecursionlimit() + 1500
+
+    def names(folder: str) -> list[str]:
+        if folder.count("/") == depth:
+            raise OSError(errno.ENAMETOOLONG, "File name too long", folder)
+        return ["folder", "file"]
+
+    monkeypatch.setattr(os, "listdir", names)
+    monkeypatch.setattr(os.path, "isdir", lambda path: path.endswith("folder"))
+    faults: list[OSError] = []
+    found = list(walking.files_below("top", faults.append))
+    assert found == ["top/" + "folder/" * level + "file" for level in range(depth)]
+    assert [fault.errno for fault in faults] == [errno.ENAMETOOLONG]
 
 
 def test_one_field_is_asked_for(run_report: Run, tmp_path: Path, tiny: tuple[str, ...]) -> None:
