@@ -1,6 +1,6 @@
-from typing_extensions import disjoint_base
+from typing import final
 
-@disjoint_base
+@final
 class TextInput:
     """A text as a caller sends it, made well-formed."""
 
@@ -9,5 +9,7 @@ class TextInput:
     @property
     def replaced(self) -> bytes: ...
     @property
-    def parts(self) -> list[tuple[int, object]]: ...
+    def parts(self) -> list[tuple[int, object]] | None: ...
+    @property
+    def policy(self) -> object: ...
     def utf8(self) -> bytes: ...
