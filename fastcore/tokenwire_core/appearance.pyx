@@ -129,8 +129,12 @@ cdef void see_well_formed(Seen* seen, const uint8_t* p, size_t n, uint32_t max_c
         kind = kinds[p[i]]
         joint = joints[last << 3 | (kind & KIND)]
         last = kind & KIND
-        is_second = joint >> 1 & ~is_second
-        n_noise += (kind >> 7) + (joint & 1) + is_second
+        n_noise += (kind >> 7) + (joint & 1)
+        if joint == TWINS:               # of one kind, so that what they are must be remembered: rare
+            is_second = not is_second
+            n_noise += is_second
+        else:
+            is_second = False
         if p[i] < 0x80:
             n_latin += last <= UPPER
             i += 1

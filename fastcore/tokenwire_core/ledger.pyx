@@ -208,8 +208,9 @@ cdef class Account:
             whole[self.volumes[0] + language] += used.n_tokens
             whole[self.volumes[1] + language] += used.n_bytes
             whole[self.volumes[2] + language] += used.n_characters
-            whole[self.gaps[0] + language] += used.n_unknown
-            whole[self.gaps[1] + language] += used.n_byte_fallback
+            if used.n_unknown or used.n_byte_fallback:
+                whole[self.gaps[0] + language] += used.n_unknown
+                whole[self.gaps[1] + language] += used.n_byte_fallback
             whole[decision] += 1
             n_tokens += used.n_tokens
             if used.scripts is not None:
