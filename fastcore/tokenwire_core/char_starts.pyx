@@ -19,7 +19,7 @@ symbol may also be the beginning of a character: of any of up to 64, or else C a
 where the symbol on its left is the end of some character. Only merges in the table are looked at; all others never
 happen. Edges are in a hashed bitmap: where it errs a character begins as its bytes, which is always right.
 
-Cost: 6 ms (cl100k) to 20 ms (o200k) to find them; 256 KiB and two to four bytes an edge.
+Cost: a walk through the characters to U+FFFF and one through the merges; 256 KiB and two to four bytes an edge.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -38,6 +38,7 @@ from tokenwire_core.byte_merges cimport (
     ByteTables,
     edge_hash,
 )
+from tokenwire_core.utf8 cimport char_bytes, put_utf8
 from tokenwire_core.vocab cimport ID_BITS, TW_NO_ID
 
 cdef enum:
@@ -72,18 +73,6 @@ cdef struct Search:
     uint64_t n_edges
 
 
-cdef inline size_t utf8_of(uint32_t c, uint8_t* p) noexcept nogil:
-    """Write a character from U+0080 to U+FFFF. Returns its size."""
-    if c < 0x800:
-        p[0] = <uint8_t>(0xC0 | c >> 6)
-        p[1] = <uint8_t>(0x80 | (c & 0x3F))
-        return 2
-    p[0] = <uint8_t>(0xE0 | c >> 12)
-    p[1] = <uint8_t>(0x80 | (c >> 6 & 0x3F))
-    p[2] = <uint8_t>(0x80 | (c & 0x3F))
-    return 3
-
-
 cdef inline void add_step(Step* steps, size_t* n, uint32_t first, uint32_t last, uint32_t bound) noexcept nogil:
     steps[n[0]].first = first
     steps[n[0]].last = last
@@ -93,8 +82,8 @@ cdef inline void add_step(Step* steps, size_t* n, uint32_t first, uint32_t last,
 
 cdef uint32_t merge_character(const ByteTables* t, uint32_t c, Step* steps, size_t* n_steps) noexcept nogil:
     """What a character alone becomes: an entry of ByteTables.chars, without flags; and the steps to it, if any."""
-    cdef uint8_t p[3]
-    cdef size_t size = utf8_of(c, p)
+    cdef uint8_t p[4]
+    cdef size_t size = put_utf8(p, c)
     cdef uint32_t first = t.byte_ids[p[0]], second = t.byte_ids[p[1]], last = t.byte_ids[p[size - 1]]
     cdef uint32_t merge = t.byte_pairs[<uint32_t>p[0] << 8 | p[1]], other, id
     n_steps[0] = 0
@@ -128,10 +117,6 @@ cdef uint32_t merge_character(const ByteTables* t, uint32_t c, Step* steps, size
     return WHOLE | id
 
 
-cdef size_t size_of(uint8_t lead) noexcept nogil:
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-
-
 cdef uint32_t code_point(const uint8_t* p, size_t n, size_t size) noexcept nogil:
     """The character of `size` bytes that the n bytes at p begin with, as if bytes that are missing were 0x80."""
     cdef uint32_t c = p[0] if size == 1 else p[0] & (0x7F >> size)
@@ -159,7 +144,7 @@ cdef bint add_left_edge(Search* s, uint32_t c, uint32_t symbol) noexcept nogil:
         return False
     i -= 1
     # Otherwise the symbol ends inside a character, or is ill-formed: then it does not stand before one.
-    if n - i == size_of(p[i]):
+    if n - i == char_bytes(p[i]):
         s.t.chars[c] |= HAS_LEFT_EDGES
         add_edge(s, code_point(p + i, n - i, n - i), c, True)
     return True
@@ -168,7 +153,7 @@ cdef bint add_left_edge(Search* s, uint32_t c, uint32_t symbol) noexcept nogil:
 cdef bint add_right_edges(Search* s, uint32_t c, uint32_t symbol) noexcept nogil:
     """Keep c from what `symbol` begins with. False if that may be more than ALIKE characters."""
     cdef const uint8_t* p = s.v.blob + s.v.starts[symbol]
-    cdef size_t n = s.v.starts[symbol + 1] - s.v.starts[symbol], size = size_of(p[0])
+    cdef size_t n = s.v.starts[symbol + 1] - s.v.starts[symbol], size = char_bytes(p[0])
     cdef uint32_t i
     if n + 1 < size:
         return False

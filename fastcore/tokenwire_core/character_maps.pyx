@@ -11,18 +11,10 @@ from libc.string cimport memcpy
 
 from tokenwire_core.byte_alphabet import CHAR_OF_BYTE
 from tokenwire_core.normal_forms import FormNormalizer
-from tokenwire_core.rewriting cimport (
-    Normalizer,
-    Rewrite,
-    after_ascii,
-    after_printable,
-    char_bytes,
-    put_utf8,
-    replace,
-    replace_alike,
-)
+from tokenwire_core.rewriting cimport Normalizer, Rewrite, after_ascii, after_printable, replace, replace_alike
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, Scratch, reserve
 from tokenwire_core.unicode_class cimport code_point_at
+from tokenwire_core.utf8 cimport char_bytes, put_utf8
 
 cdef extern from "normalizer_tables.h" nogil:
     const uint8_t tw_lower_block[1]

@@ -5,9 +5,10 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from tokenwire_core.aligned cimport TRACE_REFERENCE, place_of, put_at
 from tokenwire_core.character_maps cimport is_blank
-from tokenwire_core.rewriting cimport Normalizer, Rewrite, char_before, char_bytes, keep_to, replace
+from tokenwire_core.rewriting cimport Normalizer, Rewrite, char_before, keep_to, replace
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, Scratch
 from tokenwire_core.unicode_class cimport code_point_at
+from tokenwire_core.utf8 cimport char_bytes
 
 
 cdef class StripNormalizer(Normalizer):

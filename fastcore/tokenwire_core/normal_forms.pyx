@@ -33,18 +33,10 @@ from tokenwire_core.normal_parts cimport (
     tw_form_class,
     tw_form_flags,
 )
-from tokenwire_core.rewriting cimport (
-    Normalizer,
-    Rewrite,
-    after_ascii,
-    char_bytes,
-    keep_to,
-    put_change,
-    put_utf8,
-    replace,
-)
+from tokenwire_core.rewriting cimport Normalizer, Rewrite, after_ascii, keep_to, put_change, replace
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, Scratch, reserve
 from tokenwire_core.unicode_class cimport code_point_at
+from tokenwire_core.utf8 cimport char_bytes, put_utf8
 
 cdef enum:
     PART_BYTES = 4096        # a part goes on behind so many only where it must

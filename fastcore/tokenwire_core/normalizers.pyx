@@ -10,8 +10,9 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from tokenwire_core.aligned cimport SAME, TRACE_NOTHING, Stretch, place_of
-from tokenwire_core.rewriting cimport char_bytes, end_rewrite
+from tokenwire_core.rewriting cimport end_rewrite
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, free_scratch, hold_text, new_scratch
+from tokenwire_core.utf8 cimport char_bytes
 
 import time
 

@@ -11,11 +11,11 @@ Words of 16 to 31 bytes, of which Russian, Hindi or Thai are full, take a whole 
 eight ids; so do shorter words of five to eight ids. Pieces of 32 to 120 bytes, as Chinese or Thai have, are kept in a
 table of their own.
 
-The caches belong to one running call at a time and are bounded: 4 and 1 MiB a scratch. Cost on repeated English: about
-12 ns a piece beyond splitting; a miss adds one look-up in the vocabulary, or one merge.
+The caches belong to one running call at a time and are bounded: 4 and 1 MiB a scratch. A miss
+adds one look-up in the vocabulary, or one merge.
 
 What did not help: a third pass that prefetches the vocabulary's slots for the words that the cache lacks. It costs
-every word 3 to 4 ns, which is more than it saves in English and as much elsewhere.
+every word more than it saves in English, and as much elsewhere.
 """
 
 from libc.stdint cimport uint8_t, uint32_t

@@ -15,19 +15,10 @@ from libc.string cimport memcpy, memset, strlen
 
 from tokenwire_core.charsmap import read_charsmap
 from tokenwire_core.aligned cimport TRACE_REFERENCE
-from tokenwire_core.rewriting cimport (
-    Normalizer,
-    Rewrite,
-    after_printable,
-    char_before,
-    char_bytes,
-    keep_to,
-    put_change,
-    put_utf8,
-    replace,
-)
+from tokenwire_core.rewriting cimport Normalizer, Rewrite, after_printable, char_before, keep_to, put_change, replace
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, Scratch
 from tokenwire_core.unicode_class cimport code_point_at
+from tokenwire_core.utf8 cimport char_bytes, put_utf8
 
 cdef extern from "normalizer_tables.h" nogil:
     const uint8_t tw_grapheme_block[1]

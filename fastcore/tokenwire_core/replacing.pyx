@@ -17,9 +17,10 @@ from libc.string cimport memcmp, memcpy
 
 from tokenwire_core.aligned cimport TRACE_NOTHING, TRACE_REFERENCE, begin, place_of, put_at, reserve_text
 from tokenwire_core.pattern_matches cimport Matching, TableMatcher, begin_matching
-from tokenwire_core.rewriting cimport Normalizer, Rewrite, char_before, char_bytes, keep_to, replace
+from tokenwire_core.rewriting cimport Normalizer, Rewrite, char_before, keep_to, replace
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY, TOO_SLOW, Scratch
 from tokenwire_core.vocab cimport tw_load64
+from tokenwire_core.utf8 cimport char_bytes
 
 import regex
 

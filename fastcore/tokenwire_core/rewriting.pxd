@@ -36,30 +36,6 @@ cdef int end_rewrite(Rewrite* r) noexcept nogil
 # old.text[at]; else it takes that one's place, and at moves behind that and -change more.
 cdef void put_change(Rewrite* r, size_t* at, const uint8_t* p, size_t n, int change) noexcept nogil
 
-cdef inline size_t put_utf8(uint8_t* p, uint32_t c) noexcept nogil:
-    """Write a code point, 1 to 4 bytes; how many."""
-    if c < 0x80:
-        p[0] = <uint8_t>c
-        return 1
-    if c < 0x800:
-        p[0] = <uint8_t>(0xC0 | c >> 6)
-        p[1] = <uint8_t>(0x80 | (c & 0x3F))
-        return 2
-    if c < 0x10000:
-        p[0] = <uint8_t>(0xE0 | c >> 12)
-        p[1] = <uint8_t>(0x80 | (c >> 6 & 0x3F))
-        p[2] = <uint8_t>(0x80 | (c & 0x3F))
-        return 3
-    p[0] = <uint8_t>(0xF0 | c >> 18)
-    p[1] = <uint8_t>(0x80 | (c >> 12 & 0x3F))
-    p[2] = <uint8_t>(0x80 | (c >> 6 & 0x3F))
-    p[3] = <uint8_t>(0x80 | (c & 0x3F))
-    return 4
-
-cdef inline size_t char_bytes(uint8_t lead) noexcept nogil:
-    """How many bytes the character has that begins with this one."""
-    return 1 if lead < 0x80 else (2 if lead < 0xE0 else (3 if lead < 0xF0 else 4))
-
 cdef inline size_t char_before(const uint8_t* p, size_t i) noexcept nogil:
     """The first byte of the character before p[i], of which there is one."""
     i -= 1

@@ -21,6 +21,7 @@ from tokenwire_core.aligned cimport (
 )
 from tokenwire_core.scratch cimport DONE, GREW_TOO_LONG, NO_MEMORY
 from tokenwire_core.split cimport TEXT_PADDING
+from tokenwire_core.utf8 cimport char_bytes
 
 
 cdef class Normalizer:

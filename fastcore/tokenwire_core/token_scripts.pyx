@@ -3,9 +3,9 @@
 from libc.string cimport memcpy
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
-from tokenwire_core.rewriting cimport char_bytes
+
 from tokenwire_core.unicode_class cimport code_point_at
-from tokenwire_core.utf8 cimport first_ill_formed
+from tokenwire_core.utf8 cimport char_bytes, first_ill_formed
 
 cdef enum:
     MAX_PART = 3             # bytes of a character that other tokens have
