@@ -117,6 +117,7 @@ cdef struct Seen:
     uint32_t n_noise                     # signs and joints
     unsigned last                        # the kind of the last byte
     unsigned is_second                   # 1 where it was the second of TWINS
+    bint is_ascii
     uint32_t n_letters[TW_N_SCRIPTS]
 
 
@@ -139,6 +140,7 @@ cdef void see_well_formed(Seen* seen, const uint8_t* p, size_t n, uint32_t max_c
             n_latin += last <= UPPER
             i += 1
         else:
+            seen.is_ascii = False
             c = code_point_at(p, i, &i)
             seen.n_letters[tw_script[<uint32_t>tw_script_block[c >> 8] << 8 | (c & 0xFF)]] += 1
     seen.n_letters[LATN] += n_latin
@@ -161,6 +163,7 @@ cdef void see(Seen* seen, const uint8_t* p, size_t n, uint32_t max_codepoints) n
     cdef size_t start = 0, end
     memset(seen, 0, sizeof(Seen))
     seen.last = BLANK
+    seen.is_ascii = True
     if n / 4 > max_codepoints:
         n = <size_t>max_codepoints * 4   # no code point has more bytes
     while start < n and seen.n_codepoints < max_codepoints:
@@ -185,6 +188,8 @@ cdef unsigned main_script(const Seen* seen) noexcept nogil:
     cdef uint32_t n_han = seen.n_letters[HANI] + seen.n_letters[BOPO], n_letters = 0
     cdef double least
     cdef unsigned script
+    if seen.is_ascii:
+        return LATN if seen.n_letters[LATN] else NO_LETTERS
     for script in range(1, TW_N_SCRIPTS):
         n_letters += seen.n_letters[script]
     if n_letters == 0:

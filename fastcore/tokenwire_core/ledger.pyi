@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Self, final
+from typing import Protocol, Self, final
 
 @final
 class InputUsage:
@@ -67,3 +67,30 @@ class Account:
         request_tokens: Histogram,
     ) -> Self: ...
     def add(self, usage: list[InputUsage], tenant: str) -> None: ...
+
+class _Call(Protocol):
+    @property
+    def operation(self) -> str: ...
+    @property
+    def tokenizer(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def usage(self) -> list[InputUsage]: ...
+    @property
+    def input_faults(self) -> list[str]: ...
+
+@final
+class Book:
+    """The accounts and histograms that calls are added to, by what a call says of itself."""
+
+    def __new__(
+        cls,
+        ledger: Ledger,
+        accounts: dict[str, dict[str, Account]],
+        durations: dict[str, Histogram],
+        errors: dict[str, int],
+    ) -> Self: ...
+    def answered(self, call: _Call) -> None: ...
+    def took(self, operation: str, duration_s: float) -> None: ...
+    def refused(self, reason: str) -> None: ...

@@ -7,7 +7,7 @@ Cost: some look-ups in small dictionaries for each input and script; `python -m 
 """
 
 cimport cython
-from cpython.dict cimport PyDict_Next
+from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport PyObject
@@ -127,6 +127,9 @@ cdef class Histogram:
 
     def observe(self, double value):
         """Add a value."""
+        self.observe_broken(value)
+
+    cdef void observe_broken(self, double value) noexcept:
         self.bucket(value)[0] += 1
         self.ledger.broken[self.place + self.n_bounds + 1] += value
 
@@ -195,6 +198,9 @@ cdef class Account:
         Raises:
             KeyError: a language, script or decision has no place. All before it is added.
         """
+        self.add_usage(usage, tenant)
+
+    cdef int add_usage(self, list usage, str tenant) except -1:
         cdef InputUsage used
         cdef int64_t* whole = self.ledger.whole
         cdef int64_t n_tokens = 0
@@ -219,3 +225,72 @@ cdef class Account:
                     whole[<Py_ssize_t>self.scripts[<object>script]] += <object>amount
         whole[<Py_ssize_t>self.tenants.get(tenant, self.other_tenant)] += n_tokens
         self.request_tokens.observe_whole(n_tokens)
+        return 0
+
+
+@cython.final
+cdef class Book:
+    """The accounts and histograms that calls are added to, by what a call says of itself.
+
+    Args:
+        ledger: what they are added to.
+        accounts: by operation and tokenizer. An operation without inputs has none.
+        durations: in seconds, by operation.
+        errors: the places of requests and inputs that were refused, by reason.
+
+    Raises:
+        IndexError: the ledger has no such places.
+        TypeError: other objects.
+    """
+
+    cdef Ledger ledger
+    cdef dict accounts
+    cdef dict durations
+    cdef dict errors
+
+    def __cinit__(
+        self, Ledger ledger not None, dict accounts not None, dict durations not None, dict errors not None
+    ):
+        for by_tokenizer in accounts.values():
+            if not all(isinstance(account, Account) for account in by_tokenizer.values()):
+                raise TypeError("accounts are by operation, then by tokenizer")
+        if not all(isinstance(histogram, Histogram) for histogram in durations.values()):
+            raise TypeError("durations are histograms")
+        for place in errors.values():
+            ledger.check(place)
+        self.ledger = ledger
+        self.accounts = accounts
+        self.durations = durations
+        self.errors = errors
+
+    def answered(self, call):
+        """Count what an answered call used: tokens of its good inputs, errors of the others.
+
+        `call` has an `operation`, the `tokenizer` it named, the `identity` of who asked, a list of `usage`
+        (`InputUsage`) and a list of `input_faults` (reasons).
+
+        Raises:
+            KeyError: a language, script, decision or reason has no place. All before it is added.
+        """
+        cdef PyObject* account
+        cdef PyObject* by_tokenizer = PyDict_GetItem(self.accounts, call.operation)
+        if by_tokenizer == NULL:
+            return
+        account = PyDict_GetItem(<object>by_tokenizer, call.tokenizer)
+        if account == NULL:
+            return
+        (<Account>account).add_usage(<list?>call.usage, <str?>call.identity)
+        for reason in <list?>call.input_faults:
+            self.add_refusal(reason)
+
+    def took(self, operation, double duration_s):
+        """Record how long a request took, answered or refused. Raises KeyError."""
+        (<Histogram>self.durations[operation]).observe_broken(duration_s)
+
+    def refused(self, reason):
+        """Count a request or an input that was refused. Raises KeyError."""
+        self.add_refusal(reason)
+
+    cdef int add_refusal(self, reason) except -1:
+        self.ledger.whole[<Py_ssize_t>self.errors[reason]] += 1
+        return 0

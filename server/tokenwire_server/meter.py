@@ -12,9 +12,8 @@ from importlib import metadata
 
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.exposition import generate_latest
-from tokenwire_core.ledger import Account, Histogram
+from tokenwire_core.ledger import Account, Book, Histogram
 
-from tokenwire_server.call import Call
 from tokenwire_server.config import NO_TENANT, OTHER_TENANT
 from tokenwire_server.metric_table import METRICS, TEXT_OPERATIONS
 from tokenwire_server.series import Series
@@ -81,35 +80,27 @@ class Meter:
                 Histogram(series.numbers, request_tokens[operation], bounds["tokenwire_request_tokens"]),
             )
 
-        self._accounts = {
-            (tokenizer, operation): account(tokenizer, operation)
-            for tokenizer in tokenizers
-            for operation in TEXT_OPERATIONS
-        }
         name = "tokenwire_request_duration_seconds"
-        self._durations = {
-            operation: Histogram(series.numbers, place, bounds[name])
-            for operation, place in series.places_by_value(name).items()
-        }
-        self._errors = series.places_by_value("tokenwire_errors_total")
+        book = Book(
+            series.numbers,
+            {
+                operation: {tokenizer: account(tokenizer, operation) for tokenizer in tokenizers}
+                for operation in TEXT_OPERATIONS
+            },
+            {
+                operation: Histogram(series.numbers, place, bounds[name])
+                for operation, place in series.places_by_value(name).items()
+            },
+            series.places_by_value("tokenwire_errors_total"),
+        )
+        # What every call does goes straight to compiled code.
+        self.answered = book.answered
+        """Count what an answered call used; see `Book`."""
+        self.took = book.took
+        """Record how long a request of an operation took in seconds, answered or refused."""
+        self.refused = book.refused
+        """Count a request that was refused whole, by its reason."""
         self._shed = series.places_by_value("tokenwire_shed_total")
-
-    def answered(self, call: Call) -> None:
-        """Count what an answered call used: tokens of its good inputs, errors of the others."""
-        account = self._accounts.get((call.tokenizer, call.operation))
-        if account is None:  # An operation without inputs.
-            return
-        account.add(call.usage, call.identity)
-        for reason in call.input_faults:
-            self.refused(reason)
-
-    def took(self, operation: str, duration_s: float) -> None:
-        """Record how long a request took, answered or refused."""
-        self._durations[operation].observe(duration_s)
-
-    def refused(self, reason: str) -> None:
-        """Count a request that was refused whole."""
-        self._series.numbers.add(self._errors[reason])
 
     def shed(self, cause: str) -> None:
         """Count a request that was refused for overload, by the limit it met. It counts as `refused` too."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
-from tokenwire_core.ledger import Account, Histogram, InputUsage, Ledger
+from tokenwire_core.ledger import Account, Book, Histogram, InputUsage, Ledger
 
 
 def account(ledger: Ledger, languages: dict[str, int], tenants: dict[str, int]) -> Account:
@@ -38,3 +40,56 @@ def test_a_histogram_has_room() -> None:
         Histogram(Ledger(3), 1, [4.0])
     with pytest.raises(IndexError, match="there is no place"):
         Ledger(3).add(-1)
+
+
+@dataclass
+class Call:
+    """What a book reads of a call."""
+
+    operation: str = "count"
+    tokenizer: str = "a"
+    identity: str = ""
+    usage: list[InputUsage] = field(default_factory=list)
+    input_faults: list[str] = field(default_factory=list)
+
+
+def book(ledger: Ledger) -> Book:
+    """One account, durations of two operations at 16 and 19, one reason at 22."""
+    durations = {"count": Histogram(ledger, 16, [1.0]), "get_artifact": Histogram(ledger, 19, [1.0])}
+    return Book(ledger, {"count": {"a": account(ledger, {"en": 0}, {})}}, durations, {"TEXT_TOO_LONG": 22})
+
+
+def test_a_call_goes_to_the_account_of_its_operation_and_tokenizer() -> None:
+    """Its good inputs and its faults; an operation or tokenizer without an account adds nothing."""
+    ledger = Ledger(23)
+    book(ledger).answered(
+        Call(usage=[InputUsage("en", "declared", 5, 7, 6)], input_faults=["TEXT_TOO_LONG"] * 2)
+    )
+    numbers = ledger.copy()
+    assert (numbers[0], numbers[15], numbers[22]) == (5, 5, 2)
+    book(ledger).answered(Call("get_artifact"))
+    book(ledger).answered(Call("count", "b"))
+    assert ledger.copy() == numbers
+    book(ledger).took("get_artifact", 1.5)
+    book(ledger).refused("TEXT_TOO_LONG")
+    numbers[20], numbers[21], numbers[22] = 1, 1.5, 3
+    assert ledger.copy() == numbers
+
+
+def test_what_a_book_does_not_know_is_an_error() -> None:
+    """An operation, a reason, and calls that are none."""
+    ledger = Ledger(23)
+    with pytest.raises(KeyError):
+        book(ledger).took("sing", 1)
+    with pytest.raises(KeyError):
+        book(ledger).refused("BORED")
+    with pytest.raises(KeyError):
+        book(ledger).answered(Call(input_faults=["BORED"]))
+    with pytest.raises(TypeError):
+        book(ledger).answered(Call(usage=None))  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Book(ledger, {"count": {"a": None}}, {}, {})  # type: ignore[dict-item]
+    with pytest.raises(TypeError):
+        Book(ledger, {}, {"count": "fast"}, {})  # type: ignore[dict-item]
+    with pytest.raises(IndexError):
+        Book(ledger, {}, {}, {"LATE": 23})
