@@ -1,7 +1,7 @@
 # Byte-pair merging of one piece: the merge table, and two algorithms with one result.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from tokenwire_core.vocab cimport FILTER_BITS, ID_BITS, TW_K1, TW_NO_ID
+from tokenwire_core.vocab cimport FILTER_BITS, ID_BITS, TW_K1, TW_NO_ID, tw_prefetch
 
 cdef extern from "bits.h" nogil:
     int32_t tw_least(const int32_t*, size_t)
@@ -42,6 +42,7 @@ cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right)
     cdef uint64_t hash = key * TW_K1
     cdef uint64_t i = hash >> (m.shift - FILTER_BITS)
     cdef uint64_t slot
+    tw_prefetch(&m.slots[i >> FILTER_BITS])      # it need not wait for the filter
     if not m.filter[i >> 6] >> (i & 63) & 1:
         return TW_NO_ID
     i >>= FILTER_BITS
@@ -52,6 +53,13 @@ cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right)
         if slot == 0:
             return TW_NO_ID
         i = (i + 1) & m.mask
+
+# Ask the memory for what `merged` will look at.
+cdef inline void prefetch_merge(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
+    cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
+    cdef uint64_t i = (key * TW_K1) >> (m.shift - FILTER_BITS)
+    tw_prefetch(&m.filter[i >> 6])
+    tw_prefetch(&m.slots[i >> FILTER_BITS])
 
 # The id that a merge makes.
 cdef inline uint32_t result_of(const MergeTables* m, uint32_t merge) noexcept nogil:

@@ -13,7 +13,9 @@ merge outdates stay in it, and each of its steps is a branch that nobody can for
 
 Most pairs that are looked up have no merge. A bitmap of eight bits a slot, which fits the cache, says so for nine in
 ten of them, so that only merges go to the table. It lets the table be 80% full, at the cost of one that is 40% full.
-What did not help: scanning up to 128 symbols, where the tree is as fast.
+In words that no cache has seen, waiting for these tables is most of the time, so a slot is asked for together with its
+bits, and what the next merges will look up before the first is made. What did not help: scanning up to 128 symbols,
+where the tree is as fast; looking ahead anew after each merge.
 
 **Windows.** A tree of a million entries is slow, since each step misses the cache. So long pieces are merged in windows
 that overlap. Call two tokens that follow each other *compatible* if they are what their own symbols, alone, merge into.
@@ -48,6 +50,15 @@ cdef size_t merge_by_keys(const MergeTables* m, uint32_t* ids, int32_t* keys, si
         before[i + 1] = <uint8_t>i
     for i in range(n - 1, padded):
         keys[i] = NO_KEY
+    # A pair of lower rank than its neighbours will mostly be merged as it is. What will then be looked up for it comes
+    # from the memory meanwhile, for all of them together.
+    for i in range(n - 1):
+        if keys[i] < NO_KEY and (i == 0 or keys[i] < keys[i - 1]) and (i + 2 >= n or keys[i] < keys[i + 1]):
+            id = result_of(m, <uint32_t>keys[i] >> POSITION_BITS)
+            if i:
+                prefetch_merge(m, ids[i - 1], id)
+            if i + 2 < n:
+                prefetch_merge(m, id, ids[i + 2])
     while True:
         least = tw_least(keys, padded)
         if least >= NO_KEY:
