@@ -17,7 +17,7 @@ PROTO_PYTHON := .venv-proto/bin/python
 CORE := fastcore/tokenwire_core
 COMPILED := $(wildcard $(CORE)/*.pyx $(CORE)/*.pxd $(CORE)/*.h)
 
-.PHONY: serve test check bench test-system test-long fuzz test-pythons stubs image clean help
+.PHONY: serve test check bench test-system test-long test-builds fuzz test-pythons stubs image clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -44,6 +44,14 @@ test-system: $(VENV)/ready .cache/pulled ## tests that need tools or processes o
 test-long: $(VENV)/ready .cache/pulled ## every code point and 100,000 random texts for each artifact, full-size worst cases
 	tests/system/install-tools.sh
 	$(PYTEST_SIDE_BY_SIDE) --dist worksteal -m long
+
+test-builds: $(VENV)/ready .cache/pulled ## the core's tests on other builds of it: portable, caches small and off, sanitizers; ARM
+	for kind in portable small_caches no_caches sanitized; do \
+	    echo "=== $$kind"; \
+	    $(BIN)/python -m tests.builds $$kind --numprocesses $(TEST_PROCESSES) tests/core $(PYTEST_ARGS) || exit; \
+	done
+	tests/system/install-tools.sh aarch64-linux-gnu-gcc
+	$(BIN)/python -m tests.builds aarch64
 
 fuzz: $(VENV)/ready ## fuzz each loader for ten minutes, led by what is reached in the readers and the compiled core
 	for loader in tiktoken hf_json sentencepiece; do \

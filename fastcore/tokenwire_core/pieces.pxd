@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from tokenwire_core.byte_merges cimport ByteTables
-from tokenwire_core.scratch cimport CACHE_BITS, Scratch, reserve_tokens
+from tokenwire_core.scratch cimport CACHE_BITS, CACHES, Scratch, reserve_tokens
 from tokenwire_core.vocab cimport (
     COUNT_SHIFT,
     ID_MASK,
@@ -40,6 +40,8 @@ cdef inline WordSlot* set_of(const Scratch* s, size_t j) noexcept nogil:
 cdef inline void enter(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
     cdef WordSlot* slot = set_of(s, j)
     cdef size_t i
+    if not CACHES:
+        return
     # The halves of what took the whole set go together.
     slot[1] = slot[0]
     if slot[0].ids[0] >> COUNT_SHIFT == 0:
@@ -53,6 +55,8 @@ cdef inline void enter(Scratch* s, size_t j, const uint32_t* ids, size_t n) noex
 # More of them take the whole set: the slot of the key has no count, the other has the ids.
 cdef inline void enter_many(Scratch* s, size_t j, const uint32_t* ids, size_t n) noexcept nogil:
     cdef WordSlot* slot = set_of(s, j)
+    if not CACHES:
+        return
     slot[0].key_lo = s.key_lo[j]
     slot[0].key_hi = s.key_hi[j]
     slot[0].ids[0] = 0
@@ -83,7 +87,7 @@ cdef inline Py_ssize_t encode_long_word(
         out[0] &= ID_MASK
         return n_ids
     n_ids = encode_word(model, s, p, n, j, out)
-    if 0 < n_ids <= LONG_IDS:
+    if CACHES and 0 < n_ids <= LONG_IDS:
         memcpy(line, key, sizeof(key))
         memcpy(line + 4, out, n_ids * sizeof(uint32_t))
         (<uint32_t*>(line + 4))[0] |= <uint32_t>n_ids << COUNT_SHIFT

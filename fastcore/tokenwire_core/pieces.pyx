@@ -23,7 +23,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from tokenwire_core.byte_merges cimport merge_bytes
-from tokenwire_core.scratch cimport LONG_PIECE_BYTES, LONG_PIECE_IDS, LONG_PIECES_BITS, LongPiece
+from tokenwire_core.scratch cimport CACHES, LONG_PIECE_BYTES, LONG_PIECE_IDS, LONG_PIECES_BITS, LongPiece
 from tokenwire_core.vocab cimport PRESENT, TW_NO_ID, UNMARKED, find_long, find_word, mark_ids, tw_new_table
 
 
@@ -79,6 +79,8 @@ cdef void seed_cache(const VocabTables* v, Scratch* s) noexcept nogil:
     cdef WordSlot* slot
     cdef uint32_t id
     cdef size_t n
+    if not CACHES:
+        return
     s.long_pieces = <LongPiece*>tw_new_table(sizeof(LongPiece) << LONG_PIECES_BITS)      # or NULL
     for id in range(v.vocab_size):
         n = v.starts[id + 1] - v.starts[id]

@@ -6,10 +6,14 @@ from tokenwire_core.bpe cimport MergeScratch
 from tokenwire_core.split cimport PIECES_PER_CHUNK, SPLIT_SLACK
 from tokenwire_core.vocab cimport WordSlot
 
+cdef extern from "caches.h" nogil:
+    enum:
+        CACHES "TW_CACHES"               # whether there are any
+        CACHE_BITS "TW_CACHE_BITS"       # sets of two slots
+        LONG_PIECES_BITS "TW_LONG_PIECES_BITS"
+
 cdef enum:
     CHUNK_CAPACITY = PIECES_PER_CHUNK + SPLIT_SLACK + 8
-    CACHE_BITS = 16          # sets of two slots: 4 MiB
-    LONG_PIECES_BITS = 12    # 1 MiB
     KEEP_BYTES = 1 << 20     # buffers above this are freed when a scratch goes back
     N_WORK = 6
 

@@ -1,5 +1,6 @@
 /* 64 bytes to bit masks: one bit a byte, bit 0 the first. AVX2 where the processor has it, SSE2 on any other x86-64,
-   plain C elsewhere; all three give the same masks. The mask of a class is 0 where no byte is of it. */
+   plain C elsewhere and with TW_PORTABLE; all three give the same masks. The mask of a class is 0 where no byte is of
+   it. */
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static inline uint64_t tw_controls(const uint8_t *p) {
     return found;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(TW_PORTABLE)
 #include <immintrin.h>
 
 /* x in [first, first + count) as signed compare: both sides are moved to the bottom of the range. */

@@ -11,8 +11,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from tests.builds import ROOT
 from tests.fuzz.artifact import LOADERS
-from tests.fuzz.build import ROOT
 from tests.fuzz.driver import CORES, Report, fuzz, replay
 
 

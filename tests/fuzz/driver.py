@@ -13,21 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from tests import builds
+from tests.builds import ROOT, SANITIZER_STOPS
 from tests.fuzz.artifact import Artifact, Loader
-from tests.fuzz.build import CACHE, FEEDBACK, KINDS, ROOT, Kind, build
+from tests.fuzz.feedback import built_feedback
 from tests.fuzz.reduce import reduced
 from tests.fuzz.seeds import seeds
 
-Core = Kind | Literal["plain"]
-CORES: Final[tuple[Core, ...]] = (*KINDS, "plain")
+Core = Literal["edges", "asan", "plain"]
+CORES: Final[tuple[Core, ...]] = ("edges", "asan", "plain")
+CACHE: Final = ROOT / ".cache" / "fuzz"
 
 MOST_CRASHES: Final = 5
 MOST_TRIES: Final = 60
 """To make a crash smaller; each is a process of its own."""
 
-_SANITIZER: Final = 99
-"""How a worker exits that AddressSanitizer or UBSan has stopped."""
-_CRASHES: Final = {_SANITIZER, *(-number for number in signal.valid_signals())}
+_CRASHES: Final = {SANITIZER_STOPS, *(-number for number in signal.valid_signals())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,31 +131,21 @@ def _replay(loader: Loader, file: Path, environment: dict[str, str]) -> subproce
 
 def _cause(returncode: int) -> str:
     """In a word, how a process ended."""
-    if returncode == _SANITIZER:
+    if returncode == SANITIZER_STOPS:
         return "sanitizer"
     return "too_slow" if returncode == -signal.SIGPROF else signal.Signals(-returncode).name
 
 
 def _environment(core: Core) -> dict[str, str]:
     """What a worker runs in: with the core that was asked for first on its path."""
-    folder = ROOT / "fastcore" if core == "plain" else build(core)
+    folder = ROOT / "fastcore" if core == "plain" else builds.build(core)
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT))),
         "PYTHONHASHSEED": "0",
     }
     if core != "plain":
-        environment["FUZZ_FEEDBACK"] = str(FEEDBACK)
-    if core == "asan":
-        library = subprocess.run(
-            ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-        )
-        environment |= {
-            "LD_PRELOAD": library.stdout.strip(),
-            "PYTHONMALLOC": "malloc",
-            "ASAN_OPTIONS": f"exitcode={_SANITIZER}:detect_leaks=0:allocator_may_return_null=1",
-            "UBSAN_OPTIONS": f"exitcode={_SANITIZER}:print_stacktrace=1",
-        }
-    else:
+        environment |= {"FUZZ_FEEDBACK": str(built_feedback()), **builds.environment(core)}
+    if core != "asan":
         environment["FUZZ_ADDRESS_SPACE"] = "1"
     return environment

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import builds
+
 
 class Edges:
     """The edges that have run. To be made before the core is imported, which calls into the library at each edge."""
@@ -31,3 +33,11 @@ class Edges:
         n_news = self._library.feedback_take(ctypes.byref(self._n_new))
         self.n_edges += self._n_new.value
         return int(n_news)
+
+
+def built_feedback() -> Path:
+    """The library that the instrumented core calls into."""
+    source, library = Path(__file__).parent / "feedback.c", builds.CACHE / "feedback.so"
+    command = ["gcc", "-O2", "-fPIC", "-shared", "-o", str(library), str(source)]
+    builds.if_changed(library, source.read_bytes(), command)
+    return library

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# Installs what the system tests run (Debian packages); does nothing where it is there. Missing tools fail, never skip.
+# Installs what the system tests run, or the tools that are named (Debian packages); does nothing where they are there.
+# Missing tools fail, never skip.
 set -euo pipefail
 missing=()
-for tool in valgrind prometheus chromium; do
-    command -v "$tool" >/dev/null || missing+=("$tool")
+[ $# -gt 0 ] || set -- valgrind prometheus chromium
+for tool; do
+    command -v "$tool" >/dev/null && continue
+    case "$tool" in
+        aarch64-linux-gnu-gcc) missing+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
+        *) missing+=("$tool") ;;
+    esac
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 as_root=()
