@@ -17,6 +17,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -49,7 +50,7 @@ COMPILERS: Final[dict[Kind, tuple[str, ...]]] = {
     "portable": ("gcc", "-O2", "-DTW_PORTABLE", "-funsigned-char"),
     "small_caches": ("gcc", "-O2", "-DTW_CACHE_BITS=1", "-DTW_LONG_PIECES_BITS=1"),
     "no_caches": ("gcc", "-O2", "-DTW_NO_CACHES"),
-    "aarch64": ("aarch64-linux-gnu-gcc", "-O3", "-Wl,--allow-shlib-undefined"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "-O3"),
 }
 SANITIZER_STOPS: Final = 99
 """How a process exits that AddressSanitizer or UBSan has stopped."""
@@ -86,7 +87,10 @@ def _build_module(source: Path, kind: Kind) -> None:
     options = [part for item in tables["cython_directives"].items() for part in ("-X", "{}={}".format(*item))]
     cython = [sys.executable, "-m", "cython", *options, "-o", str(c_file), f"tokenwire_core/{source.name}"]
     if_changed(c_file, inputs, cython, source.parents[1])
-    built = source.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    if kind == "aarch64":
+        suffix = suffix.replace(platform.machine(), kind)
+    built = source.with_suffix(suffix)
     folders = [f"-I{sysconfig.get_paths()['include']}", f"-I{source.parent}"]
     if_changed(built, inputs, [*COMPILERS[kind], *_FLAGS, *folders, str(c_file), "-o", str(built)])
 
