@@ -141,9 +141,10 @@ def main(kind: Kind, arguments: list[str]) -> int:
     if not arguments:
         print(folder)
         return 0
-    path = " ".join([str(folder), "server", "clients/python", "."])
+    path = " ".join([str(folder), "fastcore", "server", "clients/python", "."])
     pytest = [sys.executable, "-m", "pytest", "--override-ini", f"pythonpath={path}", *arguments]
-    return subprocess.run(pytest, cwd=ROOT, env={**os.environ, **environment(kind)}).returncode
+    variables = {**environment(kind), "TOKENWIRE_CORE": str(folder)}
+    return subprocess.run(pytest, cwd=ROOT, env={**os.environ, **variables}).returncode
 
 
 if __name__ == "__main__":

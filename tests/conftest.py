@@ -8,6 +8,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from tokenwire_core import bpe
 
 SEED = int(os.environ.setdefault("TOKENWIRE_SEED", str(random.SystemRandom().randrange(2**32))))
 """The seed of this run; the header prints it, and TOKENWIRE_SEED repeats a run. Set for worker processes too."""
@@ -31,6 +32,13 @@ def pytest_report_header() -> list[str]:
     folder = os.environ.get("TOKENWIRE_TEST_DATA")
     data = f"reference data: {folder}" if folder else "reference data: none (TOKENWIRE_TEST_DATA is not set)"
     return [f"TOKENWIRE_SEED={SEED}", data]
+
+
+def pytest_sessionstart() -> None:
+    """Tests of another build of the core (`tests.builds`) run on no other than that."""
+    folder = os.environ.get("TOKENWIRE_CORE")
+    if folder and not Path(bpe.__file__).is_relative_to(folder):
+        pytest.exit(f"the core is not the one of {folder}, but {bpe.__file__}", returncode=1)
 
 
 @pytest.fixture
