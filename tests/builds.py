@@ -125,11 +125,13 @@ def environment(kind: Kind) -> dict[str, str]:
     """The variables that a process needs which imports the package."""
     if not any(flag.startswith("-fsanitize=") for flag in COMPILERS[kind]):
         return {}
-    library = subprocess.run(
-        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    # The library of C++ comes with it: an exception of some other library would end the process otherwise.
+    libraries = [
+        subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+        for name in ("libasan.so", "libstdc++.so.6")
+    ]
     return {
-        "LD_PRELOAD": library,
+        "LD_PRELOAD": " ".join(run.stdout.strip() for run in libraries),
         "PYTHONMALLOC": "malloc",
         "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:exitcode={SANITIZER_STOPS}",
         "UBSAN_OPTIONS": f"print_stacktrace=1:exitcode={SANITIZER_STOPS}",
