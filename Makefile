@@ -45,10 +45,10 @@ test-long: $(VENV)/ready .cache/pulled ## every code point and 100,000 random te
 	tests/system/install-tools.sh
 	$(PYTEST_SIDE_BY_SIDE) --dist worksteal -m long
 
-test-builds: $(VENV)/ready .cache/pulled ## the core's tests on other builds of it: portable, caches small and off, sanitizers; ARM
+test-builds: $(VENV)/ready .cache/pulled ## the core's tests on other builds: portable, small caches, none, sanitizers; and it compiles for ARM
 	for kind in portable small_caches no_caches sanitized; do \
 	    echo "=== $$kind"; \
-	    $(BIN)/python -m tests.builds $$kind --numprocesses $(TEST_PROCESSES) tests/core $(PYTEST_ARGS) || exit; \
+	    $(BIN)/python -m tests.builds $$kind --numprocesses $(TEST_PROCESSES) tests/core -m "not long" $(PYTEST_ARGS) || exit; \
 	done
 	tests/system/install-tools.sh aarch64-linux-gnu-gcc
 	$(BIN)/python -m tests.builds aarch64

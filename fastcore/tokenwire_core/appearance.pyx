@@ -117,7 +117,7 @@ cdef struct Seen:
     uint32_t n_noise                     # signs and joints
     unsigned last                        # the kind of the last byte
     unsigned is_second                   # 1 where it was the second of TWINS
-    bint is_ascii
+    bint is_ascii                        # but for ill-formed parts, which have no letters
     uint32_t n_letters[TW_N_SCRIPTS]
 
 

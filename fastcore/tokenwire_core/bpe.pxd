@@ -36,11 +36,18 @@ cdef struct MergeScratch:
     uint64_t* tree
     size_t tree_capacity
 
+# What a slot holds above the merge.
+cdef inline uint64_t pair_key(uint32_t left, uint32_t right) noexcept nogil:
+    return (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
+
+# The place of a pair in the filter; without FILTER_BITS, the slot where it is first looked for.
+cdef inline uint64_t filter_place(const MergeTables* m, uint64_t key) noexcept nogil:
+    return (key * TW_K1) >> (m.shift - FILTER_BITS)
+
+# The merge of two ids below ID_LIMIT, or TW_NO_ID.
 cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
-    # The merge of two ids below ID_LIMIT, or TW_NO_ID.
-    cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
-    cdef uint64_t hash = key * TW_K1
-    cdef uint64_t i = hash >> (m.shift - FILTER_BITS)
+    cdef uint64_t key = pair_key(left, right)
+    cdef uint64_t i = filter_place(m, key)
     cdef uint64_t slot
     tw_prefetch(&m.slots[i >> FILTER_BITS])      # it need not wait for the filter
     if not m.filter[i >> 6] >> (i & 63) & 1:
@@ -56,8 +63,7 @@ cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right)
 
 # Ask the memory for what `merged` will look at.
 cdef inline void prefetch_merge(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
-    cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
-    cdef uint64_t i = (key * TW_K1) >> (m.shift - FILTER_BITS)
+    cdef uint64_t i = filter_place(m, pair_key(left, right))
     tw_prefetch(&m.filter[i >> 6])
     tw_prefetch(&m.slots[i >> FILTER_BITS])
 

@@ -330,8 +330,8 @@ cdef class Merges:
         return 0
 
     cdef void insert(self, uint32_t left, uint32_t right, uint32_t merge) noexcept nogil:
-        cdef uint64_t key = (<uint64_t>1 << 2 * ID_BITS) | (<uint64_t>left << ID_BITS) | right
-        cdef uint64_t i = (key * TW_K1) >> (self.tables.shift - FILTER_BITS)
+        cdef uint64_t key = pair_key(left, right)
+        cdef uint64_t i = filter_place(&self.tables, key)
         self.tables.filter[i >> 6] |= <uint64_t>1 << (i & 63)
         i >>= FILTER_BITS
         while self.tables.slots[i] and self.tables.slots[i] >> ID_BITS != key:

@@ -18,6 +18,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memmove
 
 from tokenwire_core.bpe cimport ID_LIMIT, SHORT_SYMBOLS, key_of_merge, merge_by_keys, merge_many_ids
+from tokenwire_core.utf8 cimport char_bytes
 from tokenwire_core.vocab cimport TW_NO_ID
 
 cdef enum:
@@ -37,7 +38,7 @@ cdef inline size_t merge_single_bytes(const ByteTables* t, const uint8_t* p, siz
 cdef inline uint32_t character_at(const uint8_t* p, size_t n, size_t* size) noexcept nogil:
     """The character that the n bytes at p begin with, or TW_NO_ID where that is ill-formed."""
     cdef uint32_t c = p[0]
-    size[0] = 1 if c < 0x80 else 2 if c < 0xE0 else 3 if c < 0xF0 else 4
+    size[0] = char_bytes(p[0])
     if c < 0x80:
         return c
     if c < 0xC2 or c >= 0xF8 or n < size[0] or (p[1] & 0xC0) != 0x80:

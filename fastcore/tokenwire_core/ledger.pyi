@@ -48,7 +48,6 @@ class Histogram:
     """A number for each bucket, and the sum of the values."""
 
     def __new__(cls, ledger: Ledger, place: int, bounds: Sequence[float]) -> Self: ...
-    def observe(self, value: float) -> None: ...
 
 @final
 class Account:
@@ -66,7 +65,6 @@ class Account:
         other_tenant: int,
         request_tokens: Histogram,
     ) -> Self: ...
-    def add(self, usage: list[InputUsage], tenant: str) -> None: ...
 
 class _Call(Protocol):
     @property

@@ -125,11 +125,7 @@ cdef class Histogram:
     def __dealloc__(self):
         PyMem_Free(self.upper)
 
-    def observe(self, double value):
-        """Add a value."""
-        self.observe_broken(value)
-
-    cdef void observe_broken(self, double value) noexcept:
+    cdef void observe(self, double value) noexcept:
         self.bucket(value)[0] += 1
         self.ledger.broken[self.place + self.n_bounds + 1] += value
 
@@ -192,15 +188,7 @@ cdef class Account:
         for place in (*scripts.values(), *decisions.values(), *tenants.values(), other_tenant):
             ledger.check(place)
 
-    def add(self, list usage not None, str tenant not None):
-        """Add what the inputs of a call used.
-
-        Raises:
-            KeyError: a language, script or decision has no place. All before it is added.
-        """
-        self.add_usage(usage, tenant)
-
-    cdef int add_usage(self, list usage, str tenant) except -1:
+    cdef int add(self, list usage, str tenant) except -1:
         cdef InputUsage used
         cdef int64_t* whole = self.ledger.whole
         cdef int64_t n_tokens = 0
@@ -279,13 +267,13 @@ cdef class Book:
         account = PyDict_GetItem(<object>by_tokenizer, call.tokenizer)
         if account == NULL:
             return
-        (<Account>account).add_usage(<list?>call.usage, <str?>call.identity)
+        (<Account>account).add(<list?>call.usage, <str?>call.identity)
         for reason in <list?>call.input_faults:
             self.add_refusal(reason)
 
     def took(self, operation, double duration_s):
         """Record how long a request took, answered or refused. Raises KeyError."""
-        (<Histogram>self.durations[operation]).observe_broken(duration_s)
+        (<Histogram>self.durations[operation]).observe(duration_s)
 
     def refused(self, reason):
         """Count a request or an input that was refused. Raises KeyError."""

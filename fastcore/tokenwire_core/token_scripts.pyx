@@ -3,7 +3,6 @@
 from libc.string cimport memcpy
 
 from tokenwire_core.char_script cimport NEUTRAL, TW_INHERITED, TW_N_SCRIPTS, char_script, tw_script_codes
-
 from tokenwire_core.unicode_class cimport code_point_at
 from tokenwire_core.utf8 cimport char_bytes, first_ill_formed
 

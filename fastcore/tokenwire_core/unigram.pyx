@@ -22,11 +22,7 @@ from tokenwire_core import reference_models
 from tokenwire_core.one_piece cimport encode_piece, put
 from tokenwire_core.scratch cimport DONE, NO_MEMORY, UNKNOWN_TEXT, reserve
 from tokenwire_core.trie cimport NO_VALUE, step, value_of
-
-
-cdef inline size_t character_bytes(uint8_t first) noexcept nogil:
-    """The length of the character that begins with the byte `first`."""
-    return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+from tokenwire_core.utf8 cimport char_bytes
 
 
 cdef int find_ways(const UnigramTables* t, Way* ways, const uint8_t* p, size_t n) noexcept nogil:
@@ -39,7 +35,7 @@ cdef int find_ways(const UnigramTables* t, Way* ways, const uint8_t* p, size_t n
         ways[at].id = NO_VALUE
     ways[0].score = 0.0
     while start < n:
-        next_start = start + character_bytes(p[start])
+        next_start = start + char_bytes(p[start])
         is_entry = False
         node = t.root
         at = start

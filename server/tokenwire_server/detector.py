@@ -13,8 +13,9 @@ tables in docs/languages.md: a wrong label is worse than none.
 Croatian, Bosnian and Serbian in Latin letters, Malay, Galician, Afrikaans and Macedonian neither tells well enough
 from its neighbour: a text in them is declared, or has no language. Short texts are too alike: see the least lengths.
 
-Cost for 256 characters: 4 µs where eldc decides, 25 µs where pycld2 is asked. The tables of both take some 35 MiB, most
-of it mapped from their files and so shared by processes. Both release the GIL, and no call sees another's text.
+What a label costs is in docs/languages.md (`python -m tests.languages speed`): more where pycld2 is asked. The tables
+of both are mostly mapped from their files and so shared by processes. Both release the GIL, and no call sees
+another's text.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ Who decides, in this order, on the first 256 characters:
 4. where no script has 70% of the letters, that alone: `mul`;
 5. the detector, if there is one, for prose in a script of many languages; it answers where it is certain.
 
-All else is `und`. Cost for an input of any length: 1 µs for a tag, 2 µs otherwise, and what `detector.py` says of
-itself.
+All else is `und`. An input of any length costs the same; how much, and how much more with the detector, is in a table
+of docs/languages.md that `python -m tests.languages speed` writes.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 clients see it, over a socket, and of the methods behind the guard alone, where nothing hides the meter. Without
 `meter` nothing is added to the numbers; without `labels` texts get no language either, and without `scripts` a Count is
 a number of tokens alone (an Encode still tells what they are). All of it again with the detector of languages, where it
-is installed. Then what a scrape costs, by the number of tokenizers.
+is installed. Then what a scrape costs, by the number of tokenizers. All of it takes half an hour.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class Bench:
         """CPU microseconds of the process for a call, metered and without, of windows that take turns.
 
         Other work of the machine makes windows differ, but neighbours alike: the second is a median, the first is what
-        the median ratio of neighbours makes of it. There are two windows of each on either side of a ratio, one in
-        the middle and one at an end: what drifts, or is slow by chance, is as likely on both.
+        the median ratio of neighbours makes of it. A ratio is of two windows to two, in the order with, without,
+        without, with: what drifts, or is slow by chance, is as likely on either side.
         """
         methods = {
             name: (operation, self._counted(method))
