@@ -32,6 +32,7 @@ cdef struct DecodeState:
 
 cdef class TokenDecoder:
     cdef DecodeTable table
+    cdef bint owns_table     # not told by `owner`: that is gone when the collector breaks a cycle
     cdef object owner        # of the memory in table, where that is not the decoder itself
     cdef object new_filter
     cdef int run(self, object ids, bint skip_special, bint raw, Buffer* out) except -1

@@ -167,7 +167,7 @@ cdef class TokenDecoder:
     """
 
     def __dealloc__(self):
-        if self.owner is None:
+        if self.owns_table:
             free(<void*>self.table.blob)
             free(<void*>self.table.starts)
             free(<void*>self.table.flags)
@@ -247,6 +247,11 @@ cdef class TokenDecoder:
         return stream
 
 
+cdef inline bint starts_surrogate(const uint8_t* p, size_t n) noexcept:
+    """Whether p[:n] is what Python holds back for the sake of `surrogatepass`, though it is no part of a character."""
+    return n == 2 and p[0] == 0xED and p[1] >= 0xA0
+
+
 @cython.final
 cdef class TokenStream:
     """Text of ids that arrive bit by bit: all that `push` returns and then `flush`, joined, is the text of all ids.
@@ -294,6 +299,9 @@ cdef class TokenStream:
                 text = PyUnicode_DecodeUTF8(<char*>out.p, n, b"replace")
             else:
                 text = PyUnicode_DecodeUTF8Stateful(<char*>out.p, n, b"replace", &n_decoded)
+                if starts_surrogate(<const uint8_t*>out.p + n_decoded, n - n_decoded):
+                    text += "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
+                    n_decoded = n
                 self.hold(<const uint8_t*>out.p + n_decoded, n - n_decoded)
         finally:
             drop_ids(&taken)
@@ -377,6 +385,7 @@ def table_decoder(
         n_bytes += PyBytes_GET_SIZE(row) if row is not None else 0
     if n_bytes >> 30:
         raise ArtifactError("TOO_LARGE", "the texts of its tokens have 1 GiB or more")
+    decoder.owns_table = True
     t.joining = JOININGS[joining]
     t.vocab_size = len(rows)
     t.first = len(rows) if first_rows else 0
