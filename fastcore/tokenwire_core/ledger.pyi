@@ -1,5 +1,7 @@
 from collections.abc import Sequence
-from typing import Protocol, Self, final
+from typing import Self, final
+
+from tokenwire_core.tally import Tally
 
 @final
 class InputUsage:
@@ -9,29 +11,20 @@ class InputUsage:
         self,
         language: str,
         decided_by: str,
-        n_tokens: int,
         n_bytes: int,
         n_characters: int,
-        n_unknown: int = 0,
-        n_byte_fallback: int = 0,
-        scripts: dict[str, int] | None = None,
+        tally: Tally,
     ) -> None: ...
     @property
     def language(self) -> str: ...
     @property
     def decided_by(self) -> str: ...
     @property
-    def n_tokens(self) -> int: ...
-    @property
     def n_bytes(self) -> int: ...
     @property
     def n_characters(self) -> int: ...
     @property
-    def n_unknown(self) -> int: ...
-    @property
-    def n_byte_fallback(self) -> int: ...
-    @property
-    def scripts(self) -> dict[str, int] | None: ...
+    def tally(self) -> Tally: ...
 
 @final
 class Ledger:
@@ -66,18 +59,6 @@ class Account:
         request_tokens: Histogram,
     ) -> Self: ...
 
-class _Call(Protocol):
-    @property
-    def operation(self) -> str: ...
-    @property
-    def tokenizer(self) -> str: ...
-    @property
-    def identity(self) -> str: ...
-    @property
-    def usage(self) -> list[InputUsage]: ...
-    @property
-    def input_faults(self) -> list[str]: ...
-
 @final
 class Book:
     """The accounts and histograms that calls are added to, by what a call says of itself."""
@@ -89,6 +70,8 @@ class Book:
         durations: dict[str, Histogram],
         errors: dict[str, int],
     ) -> Self: ...
-    def answered(self, call: _Call) -> None: ...
+    def answered(
+        self, operation: str, tokenizer: str, tenant: str, usage: list[InputUsage], input_faults: list[str]
+    ) -> None: ...
     def took(self, operation: str, duration_s: float) -> None: ...
     def refused(self, reason: str) -> None: ...

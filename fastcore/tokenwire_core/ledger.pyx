@@ -13,6 +13,8 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
+from tokenwire_core.tally cimport Tally
+
 
 @cython.final
 @cython.freelist(16)
@@ -21,33 +23,24 @@ cdef class InputUsage:
 
     Attributes:
         language, decided_by: its label, and what decided it.
-        n_tokens: tokens computed.
-        n_bytes, n_characters: the size of their text, in UTF-8 and in code points.
-        n_unknown, n_byte_fallback: those of the tokens that stand for text which the vocabulary lacks.
-        scripts: tokens by script, where they were made of text.
+        n_bytes, n_characters: the size of the text, in UTF-8 and in code points.
+        tally: the tokens computed.
     """
 
     cdef readonly str language
     cdef readonly str decided_by
-    cdef readonly int64_t n_tokens
     cdef readonly int64_t n_bytes
     cdef readonly int64_t n_characters
-    cdef readonly int64_t n_unknown
-    cdef readonly int64_t n_byte_fallback
-    cdef readonly dict scripts
+    cdef readonly Tally tally
 
     def __init__(
-        self, str language not None, str decided_by not None, int64_t n_tokens, int64_t n_bytes, int64_t n_characters,
-        int64_t n_unknown=0, int64_t n_byte_fallback=0, dict scripts=None,
+        self, str language not None, str decided_by not None, int64_t n_bytes, int64_t n_characters, Tally tally not None
     ):
         self.language = language
         self.decided_by = decided_by
-        self.n_tokens = n_tokens
         self.n_bytes = n_bytes
         self.n_characters = n_characters
-        self.n_unknown = n_unknown
-        self.n_byte_fallback = n_byte_fallback
-        self.scripts = scripts
+        self.tally = tally
 
 
 @cython.final
@@ -156,6 +149,7 @@ cdef class Account:
 
     Raises:
         IndexError: the ledger has no such places.
+        KeyError: `scripts` lacks `Zyyy`, `Latn` or `special`.
     """
 
     cdef Ledger ledger
@@ -165,8 +159,14 @@ cdef class Account:
     cdef dict scripts
     cdef dict decisions
     cdef dict tenants
-    cdef object other_tenant
+    cdef Py_ssize_t other_tenant
     cdef Histogram request_tokens
+    cdef Py_ssize_t neutral, latin, special     # of `scripts`
+    # The last input's, as the next one is often like it.
+    cdef str language
+    cdef str decided_by
+    cdef Py_ssize_t of_language
+    cdef Py_ssize_t decision
 
     def __cinit__(
         self, Ledger ledger not None, volumes, gaps, dict languages not None, dict scripts not None,
@@ -182,6 +182,7 @@ cdef class Account:
         self.tenants = tenants
         self.other_tenant = other_tenant
         self.request_tokens = request_tokens
+        self.neutral, self.latin, self.special = scripts["Zyyy"], scripts["Latn"], scripts["special"]
         for place in (*volumes, *gaps):
             ledger.check(place + first)
             ledger.check(place + last)
@@ -190,29 +191,48 @@ cdef class Account:
 
     cdef int add(self, list usage, str tenant) except -1:
         cdef InputUsage used
+        cdef Tally tally
         cdef int64_t* whole = self.ledger.whole
         cdef int64_t n_tokens = 0
-        cdef Py_ssize_t i, language, decision, at
-        cdef PyObject* script
-        cdef PyObject* amount
+        cdef Py_ssize_t i
+        cdef PyObject* place
         for i in range(PyList_GET_SIZE(usage)):
             used = <InputUsage?>(<object>PyList_GET_ITEM(usage, i))
-            language = self.languages[used.language]
-            decision = self.decisions[used.decided_by]
-            whole[self.volumes[0] + language] += used.n_tokens
-            whole[self.volumes[1] + language] += used.n_bytes
-            whole[self.volumes[2] + language] += used.n_characters
-            if used.n_unknown or used.n_byte_fallback:
-                whole[self.gaps[0] + language] += used.n_unknown
-                whole[self.gaps[1] + language] += used.n_byte_fallback
-            whole[decision] += 1
-            n_tokens += used.n_tokens
-            if used.scripts is not None:
-                at = 0
-                while PyDict_Next(used.scripts, &at, &script, &amount):
-                    whole[<Py_ssize_t>self.scripts[<object>script]] += <object>amount
-        whole[<Py_ssize_t>self.tenants.get(tenant, self.other_tenant)] += n_tokens
+            tally = used.tally
+            if used.language is not self.language or used.decided_by is not self.decided_by:
+                self.turn_to(used.language, used.decided_by)
+            whole[self.volumes[0] + self.of_language] += tally.n_tokens
+            whole[self.volumes[1] + self.of_language] += used.n_bytes
+            whole[self.volumes[2] + self.of_language] += used.n_characters
+            if tally.n_unknown or tally.n_byte_fallback:
+                whole[self.gaps[0] + self.of_language] += tally.n_unknown
+                whole[self.gaps[1] + self.of_language] += tally.n_byte_fallback
+            whole[self.decision] += 1
+            n_tokens += tally.n_tokens
+            if tally.by_script is not None:
+                self.add_scripts(tally.by_script)
+            else:
+                whole[self.neutral] += tally.n_neutral
+                whole[self.latin] += tally.n_latin
+                whole[self.special] += tally.n_special
+        place = PyDict_GetItem(self.tenants, tenant)
+        whole[<Py_ssize_t><object>place if place != NULL else self.other_tenant] += n_tokens
         self.request_tokens.observe_whole(n_tokens)
+        return 0
+
+    cdef int turn_to(self, str language, str decided_by) except -1:
+        """Find the places of a language and a decision."""
+        cdef Py_ssize_t of_language = self.languages[language], decision = self.decisions[decided_by]
+        self.language, self.of_language = language, of_language
+        self.decided_by, self.decision = decided_by, decision
+        return 0
+
+    cdef int add_scripts(self, dict scripts) except -1:
+        cdef Py_ssize_t at = 0
+        cdef PyObject* script
+        cdef PyObject* amount
+        while PyDict_Next(scripts, &at, &script, &amount):
+            self.ledger.whole[<Py_ssize_t>self.scripts[<object>script]] += <object>amount
         return 0
 
 
@@ -251,24 +271,27 @@ cdef class Book:
         self.durations = durations
         self.errors = errors
 
-    def answered(self, call):
+    def answered(self, str operation, str tokenizer, str tenant, list usage not None, list input_faults not None):
         """Count what an answered call used: tokens of its good inputs, errors of the others.
 
-        `call` has an `operation`, the `tokenizer` it named, the `identity` of who asked, a list of `usage`
-        (`InputUsage`) and a list of `input_faults` (reasons).
+        Args:
+            operation, tokenizer: what was called, and with which tokenizer; nothing is counted where they are not known.
+            tenant: who asked.
+            usage: an `InputUsage` for each input that was answered.
+            input_faults: the reason of each that was refused.
 
         Raises:
             KeyError: a language, script, decision or reason has no place. All before it is added.
         """
         cdef PyObject* account
-        cdef PyObject* by_tokenizer = PyDict_GetItem(self.accounts, call.operation)
+        cdef PyObject* by_tokenizer = PyDict_GetItem(self.accounts, operation)
         if by_tokenizer == NULL:
             return
-        account = PyDict_GetItem(<object>by_tokenizer, call.tokenizer)
+        account = PyDict_GetItem(<object>by_tokenizer, tokenizer)
         if account == NULL:
             return
-        (<Account>account).add(<list?>call.usage, <str?>call.identity)
-        for reason in <list?>call.input_faults:
+        (<Account>account).add(usage, tenant)
+        for reason in input_faults:
             self.add_refusal(reason)
 
     def took(self, operation, double duration_s):

@@ -33,8 +33,13 @@ cdef class Tally:
     cdef readonly uint64_t n_tokens
     cdef readonly uint64_t n_unknown
     cdef readonly uint64_t n_byte_fallback
-    cdef readonly dict scripts
+    # Tokens by script: these three and no others, where by_script is None and until somebody asks for it.
+    cdef uint64_t n_neutral
+    cdef uint64_t n_latin
+    cdef uint64_t n_special
+    cdef dict by_script
 
+    cdef dict all_scripts(self)
     cdef tuple fields(self)
 
 cdef class Tallier:

@@ -43,14 +43,19 @@ cdef class Tally:
         n_unknown: the model's unknown token.
         n_byte_fallback: bytes of characters that the vocabulary lacks.
         scripts: tokens by ISO 15924 code of their script, `Zyyy` for what has none, `Jpan` for Han beside kana, and
-            `special` for control tokens and those of the template. Their sum is n_tokens.
+            `special` for control tokens and those of the template. Their sum is n_tokens; it is empty where no text is
+            known that they are of.
     """
 
     def __init__(self, uint64_t n_tokens, uint64_t n_unknown, uint64_t n_byte_fallback, dict scripts not None):
         self.n_tokens = n_tokens
         self.n_unknown = n_unknown
         self.n_byte_fallback = n_byte_fallback
-        self.scripts = scripts
+        self.by_script = scripts
+
+    @property
+    def scripts(self):
+        return self.all_scripts()
 
     def __eq__(self, other):
         return isinstance(other, Tally) and self.fields() == (<Tally>other).fields()
@@ -59,7 +64,15 @@ cdef class Tally:
         return "Tally(n_tokens={}, n_unknown={}, n_byte_fallback={}, scripts={})".format(*self.fields())
 
     cdef tuple fields(self):
-        return self.n_tokens, self.n_unknown, self.n_byte_fallback, self.scripts
+        return self.n_tokens, self.n_unknown, self.n_byte_fallback, self.all_scripts()
+
+    cdef dict all_scripts(self):
+        if self.by_script is None:
+            self.by_script = {}
+            add_script(self.by_script, NEUTRAL, self.n_neutral)
+            add_script(self.by_script, LATN, self.n_latin)
+            add_script(self.by_script, SPECIAL, self.n_special)
+        return self.by_script
 
 
 cdef list NAMES = [tw_script_codes[number].decode("ascii") for number in range(TW_N_SCRIPTS)]
@@ -309,18 +322,18 @@ cdef Tally tally_of(const Totals* totals):
     cdef unsigned number
     cdef uint64_t n_tokens = totals.n_neutral + totals.n_latin + totals.n_special
     cdef Tally tally = Tally.__new__(Tally)
-    cdef dict scripts = {}
-    add_script(scripts, NEUTRAL, totals.n_neutral)
-    add_script(scripts, LATN, totals.n_latin)
-    add_script(scripts, SPECIAL, totals.n_special)
+    cdef dict scripts
+    tally.n_neutral = totals.n_neutral
+    tally.n_latin = totals.n_latin
+    tally.n_special = totals.n_special
     if totals.has_more:
+        scripts = tally.all_scripts()
         for number in range(N_CLASSES):
             add_script(scripts, number, totals.by_class[number])
             n_tokens += totals.by_class[number]
     tally.n_tokens = n_tokens
     tally.n_unknown = totals.n_unknown
     tally.n_byte_fallback = totals.n_byte_fallback
-    tally.scripts = scripts
     return tally
 
 

@@ -137,7 +137,7 @@ class Guard:
                 raise errors.message_too_large("response", len(response), self._limits.message_bytes)
         except Exception as error:  # noqa: BLE001  whatever a method does wrong, the caller is told of it
             raise self._told(error, call) from None
-        self._meter.answered(call)
+        self._count(call)
         return response
 
     def stream(self, method: StreamMethod, request: bytes, call: Call) -> Generator[bytes]:
@@ -151,7 +151,10 @@ class Guard:
                 yield response
         except Exception as error:  # noqa: BLE001  whatever a method does wrong, the caller is told of it
             raise self._told(error, call) from None
-        self._meter.answered(call)
+        self._count(call)
+
+    def _count(self, call: Call) -> None:
+        self._meter.answered(call.operation, call.tokenizer, call.identity, call.usage, call.input_faults)
 
     def refuse(self, fault: Fault) -> Fault:
         """`fault`, counted."""

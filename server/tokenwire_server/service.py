@@ -154,7 +154,7 @@ class TokenizerService:
                 self._check_response(len(utf8))
                 result.text = text
             label, decided_by = language.label(item.language, utf8, self._detector)
-            return InputUsage(label, decided_by, len(ids), len(utf8), len(text)), len(utf8)
+            return InputUsage(label, decided_by, len(utf8), len(text), Tally(len(ids), 0, 0, {})), len(utf8)
 
         response = pb.DecodeResponse(digest=encoder.digest)
         self._each(call, request.inputs, response.results.add, answer)
@@ -334,16 +334,7 @@ class TokenizerService:
         """What a text took that the core accepted."""
         label, decided_by = language.label(text.language, text.utf8, self._detector)
         n_bytes, n_characters = text.n_bytes(), text.n_characters()
-        return InputUsage(
-            label,
-            decided_by,
-            tally.n_tokens,
-            n_bytes,
-            n_characters,
-            tally.n_unknown,
-            tally.n_byte_fallback,
-            tally.scripts,
-        )
+        return InputUsage(label, decided_by, n_bytes, n_characters, tally)
 
     def _check_response(self, at_least_bytes: int) -> None:
         """Stop early where the response is bound to be over the limit; the guard checks its exact size."""

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import pytest
 from tokenwire_core.ledger import Account, Book, Histogram, InputUsage, Ledger
+from tokenwire_core.tally import Tally
+
+SCRIPTS = {"Latn": 10, "Zyyy": 23, "special": 24, "Cyrl": 25}
 
 
 def account(ledger: Ledger, languages: dict[str, int], tenants: dict[str, int]) -> Account:
-    """Volumes at 0, 2 and 4, gaps at 6 and 8, a script, a decision, and a histogram of two buckets at 12."""
+    """Volumes at 0, 2 and 4, gaps at 6 and 8, scripts, a decision, and a histogram of two buckets at 12."""
     histogram = Histogram(ledger, 12, [4.0])
-    return Account(
-        ledger, [0, 2, 4], [6, 8], languages, {"Latn": 10}, {"declared": 11}, tenants, 15, histogram
-    )
+    return Account(ledger, [0, 2, 4], [6, 8], languages, SCRIPTS, {"declared": 11}, tenants, 15, histogram)
 
 
-@dataclass
-class Call:
-    """What a book reads of a call."""
-
-    operation: str = "count"
-    tokenizer: str = "a"
-    identity: str = ""
-    usage: list[InputUsage] = field(default_factory=list)
-    input_faults: list[str] = field(default_factory=list)
+def usage(language: str, *numbers: int, scripts: dict[str, int] | None = None) -> InputUsage:
+    """Of bytes, characters, tokens, unknown ones and those of byte fallback."""
+    n_bytes, n_characters, n_tokens, n_unknown, n_byte_fallback = numbers
+    tally = Tally(n_tokens, n_unknown, n_byte_fallback, scripts or {})
+    return InputUsage(language, "declared", n_bytes, n_characters, tally)
 
 
 def book(ledger: Ledger, languages: dict[str, int] | None = None) -> Book:
@@ -40,20 +35,21 @@ def book(ledger: Ledger, languages: dict[str, int] | None = None) -> Book:
 
 def test_a_call_is_added_where_its_places_are() -> None:
     """Volumes and gaps by language, scripts, decisions, tenants, and the request's tokens."""
-    ledger = Ledger(23)
-    usage = [InputUsage("en", "declared", 5, 7, 6, 1, 2, {"Latn": 5}), InputUsage("de", "declared", 1, 1, 1)]
-    book(ledger, {"en": 0, "de": 1}).answered(Call(identity="nobody", usage=usage))
-    assert ledger.copy()[:16] == [5, 1, 7, 1, 6, 1, 1, 0, 2, 0, 5, 2, 0, 1, 6, 6]
+    ledger = Ledger(26)
+    taken = [usage("en", 7, 6, 5, 1, 2, scripts={"Latn": 4, "Cyrl": 1}), usage("de", 1, 1, 1, 0, 0)]
+    book(ledger, {"en": 0, "de": 1}).answered("count", "a", "nobody", taken, [])
+    assert ledger.copy()[:16] == [5, 1, 7, 1, 6, 1, 1, 0, 2, 0, 4, 2, 0, 1, 6, 6]
+    assert ledger.copy()[23:] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
     ("languages", "tenants"),
-    [({"en": 0, "de": 16}, {}), ({"en": -1, "de": 0}, {}), ({"en": 0}, {"x": 16}), ({"en": 0}, {"x": -1})],
+    [({"en": 0, "de": 26}, {}), ({"en": -1, "de": 0}, {}), ({"en": 0}, {"x": 26}), ({"en": 0}, {"x": -1})],
 )
 def test_places_that_are_none_are_refused(languages: dict[str, int], tenants: dict[str, int]) -> None:
     """Before or behind the numbers, of a language or of a tenant."""
     with pytest.raises(IndexError, match="there is no place"):
-        account(Ledger(16), languages, tenants)
+        account(Ledger(26), languages, tenants)
 
 
 def test_a_histogram_has_room() -> None:
@@ -66,14 +62,12 @@ def test_a_histogram_has_room() -> None:
 
 def test_a_call_goes_to_the_account_of_its_operation_and_tokenizer() -> None:
     """Its good inputs and its faults; an operation or tokenizer without an account adds nothing."""
-    ledger = Ledger(23)
-    book(ledger).answered(
-        Call(usage=[InputUsage("en", "declared", 5, 7, 6)], input_faults=["TEXT_TOO_LONG"] * 2)
-    )
+    ledger = Ledger(26)
+    book(ledger).answered("count", "a", "", [usage("en", 7, 6, 5, 0, 0)], ["TEXT_TOO_LONG"] * 2)
     numbers = ledger.copy()
     assert (numbers[0], numbers[15], numbers[22]) == (5, 5, 2)
-    book(ledger).answered(Call("get_artifact"))
-    book(ledger).answered(Call("count", "b"))
+    book(ledger).answered("get_artifact", "a", "", [], [])
+    book(ledger).answered("count", "b", "", [], [])
     assert ledger.copy() == numbers
     book(ledger).took("get_artifact", 1.5)
     book(ledger).refused("TEXT_TOO_LONG")
@@ -83,18 +77,18 @@ def test_a_call_goes_to_the_account_of_its_operation_and_tokenizer() -> None:
 
 def test_what_a_book_does_not_know_is_an_error() -> None:
     """An operation, a reason, and calls that are none."""
-    ledger = Ledger(23)
+    ledger = Ledger(26)
     with pytest.raises(KeyError):
         book(ledger).took("sing", 1)
     with pytest.raises(KeyError):
         book(ledger).refused("BORED")
     with pytest.raises(KeyError):
-        book(ledger).answered(Call(input_faults=["BORED"]))
+        book(ledger).answered("count", "a", "", [], ["BORED"])
     with pytest.raises(TypeError):
-        book(ledger).answered(Call(usage=None))  # type: ignore[arg-type]
+        book(ledger).answered("count", "a", "", None, [])  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Book(ledger, {"count": {"a": None}}, {}, {})  # type: ignore[dict-item]
     with pytest.raises(TypeError):
         Book(ledger, {}, {"count": "fast"}, {})  # type: ignore[dict-item]
     with pytest.raises(IndexError):
-        Book(ledger, {}, {}, {"LATE": 23})
+        Book(ledger, {}, {}, {"LATE": 26})

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from tokenwire_core.errors import IdOutOfRangeError
 from tokenwire_core.ledger import InputUsage
+from tokenwire_core.tally import Tally
 from tokenwire_server.call import Call, CallCancelled, StreamMethod
 from tokenwire_server.errors import Fault
 from tokenwire_server.guard import Guard
@@ -215,7 +216,7 @@ def test_a_refused_call_adds_no_tokens(guard: Guard, meter: Meter) -> None:
     """Tokens of a call that is refused in the end are not counted, its error is, once."""
 
     def method(_request: bytes, current: Call) -> bytes:
-        current.usage.append(InputUsage("und", "none", 7, 7, 7))
+        current.usage.append(InputUsage("und", "none", 7, 7, Tally(7, 0, 0, {})))
         raise IdOutOfRangeError(0, 10)
 
     with pytest.raises(Fault):

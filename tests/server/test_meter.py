@@ -12,6 +12,7 @@ import pytest
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from tokenwire_core.ledger import InputUsage
+from tokenwire_core.tally import Tally
 from tokenwire_server import language
 from tokenwire_server.call import Call
 from tokenwire_server.meter import Meter
@@ -43,6 +44,23 @@ def grown(meter: Meter) -> dict[tuple[str, Labels], float]:
 
 def call(operation: str = "count", identity: str = "", tokenizer: str = "a") -> Call:
     return Call(operation, time.monotonic(), identity=identity, tokenizer=tokenizer)
+
+
+def used(
+    language: str,
+    decided_by: str,
+    n_tokens: int,
+    n_bytes: int,
+    n_characters: int,
+    n_unknown: int = 0,
+    n_byte_fallback: int = 0,
+) -> InputUsage:
+    tally = Tally(n_tokens, n_unknown, n_byte_fallback, {})
+    return InputUsage(language, decided_by, n_bytes, n_characters, tally)
+
+
+def answer(meter: Meter, call: Call) -> None:
+    meter.answered(call.operation, call.tokenizer, call.identity, call.usage, call.input_faults)
 
 
 def test_the_exposition_is_what_the_table_says() -> None:
@@ -92,9 +110,9 @@ def test_the_exposition_is_the_librarys_own() -> None:
     name = 'quo"ted back\\slash line\nfeed 日本'
     meter = Meter([name], ['O\'Brien & "sons"'])
     answered = call(tokenizer=name, identity='O\'Brien & "sons"')
-    answered.usage.append(InputUsage("ja", "script", 5, 15, 5, 1, 2))
+    answered.usage.append(used("ja", "script", 5, 15, 5, 1, 2))
     for duration_s in (1e-9, 123.4):
-        meter.answered(answered)
+        answer(meter, answered)
         meter.took("count", duration_s)
         theirs = text_string_to_metric_families(generate_latest(meter.registry).decode())
         ours = text_string_to_metric_families(meter.exposition().decode())
@@ -117,13 +135,13 @@ def test_an_answered_call_adds_what_each_input_took() -> None:
     meter = Meter(["a"])
     answered = call()
     answered.usage += [
-        InputUsage("ja", "script", 5, 15, 5, 1, 2),
-        InputUsage("en", "declared", 1, 1, 1),
-        InputUsage("ja", "declared", 2, 6, 2, 0, 1),
-        InputUsage("ja", "declared", 3, 6, 2, 1, 0),
+        used("ja", "script", 5, 15, 5, 1, 2),
+        used("en", "declared", 1, 1, 1),
+        used("ja", "declared", 2, 6, 2, 0, 1),
+        used("ja", "declared", 3, 6, 2, 1, 0),
     ]
     answered.input_faults += ["INVALID_UTF8"]
-    meter.answered(answered)
+    answer(meter, answered)
     japanese = (("language", "ja"), ("operation", "count"), ("tokenizer", "a"))
     english = (("language", "en"), *japanese[1:])
     gaps = (("language", "ja"), ("tokenizer", "a"))
@@ -156,8 +174,8 @@ def test_a_tenant_counts_by_name_only_if_it_is_listed() -> None:
     expected: dict[str, int] = {}
     for n_tokens, (identity, tenant) in enumerate(tenants.items(), 1):
         answered = call(identity=identity)
-        answered.usage.append(InputUsage("en", "declared", n_tokens, 1, 1))
-        meter.answered(answered)
+        answered.usage.append(used("en", "declared", n_tokens, 1, 1))
+        answer(meter, answered)
         expected[tenant] = expected.get(tenant, 0) + n_tokens
     found = {
         dict(labels)["tenant"]: value
@@ -171,7 +189,7 @@ def test_operations_without_inputs_add_no_tokens() -> None:
     """What lists or sends tokenizers takes time, and nothing else."""
     meter = Meter(["a"])
     for operation in ("list_tokenizers", "get_tokenizer", "get_artifact"):
-        meter.answered(call(operation))
+        answer(meter, call(operation))
     assert grown(meter) == {}
     meter.took("get_artifact", 0.25)
     assert grown(meter)["tokenwire_request_duration_seconds_sum", (("operation", "get_artifact"),)] == 0.25
@@ -182,8 +200,8 @@ def test_a_bucket_holds_what_is_at_most_its_bound() -> None:
     meter = Meter(["a"])
     for n_tokens in (0, 4, 5, 16, 17, 10**9):
         answered = call()
-        answered.usage.append(InputUsage("en", "declared", n_tokens, 1, 1))
-        meter.answered(answered)
+        answered.usage.append(used("en", "declared", n_tokens, 1, 1))
+        answer(meter, answered)
     buckets = {
         dict(labels)["le"]: value
         for (name, labels), value in samples(meter).items()
@@ -207,13 +225,13 @@ def test_sums_are_exact_from_many_threads() -> None:
     meter = Meter(["a"])
     n_threads, n_calls = 4, 2_000
     answered = call()
-    answered.usage.append(InputUsage("en", "declared", 1, 1, 1))
+    answered.usage.append(used("en", "declared", 1, 1, 1))
     started = threading.Barrier(n_threads + 1)
 
     def work() -> None:
         started.wait()
         for _ in range(n_calls):
-            meter.answered(answered)
+            answer(meter, answered)
 
     def scrapes() -> Iterator[dict[tuple[str, Labels], float]]:
         while any(thread.is_alive() for thread in threads):
@@ -241,8 +259,8 @@ def test_large_sums_stay_exact() -> None:
     meter = Meter(["a"])
     for n_tokens in (2**53, 1):
         answered = call()
-        answered.usage.append(InputUsage("en", "declared", n_tokens, 1, 1))
-        meter.answered(answered)
+        answered.usage.append(used("en", "declared", n_tokens, 1, 1))
+        answer(meter, answered)
     assert (
         f'tokenwire_tenant_tokens_total{{operation="count",tenant="none",tokenizer="a"}} {2**53 + 1}\n'
         in (meter.exposition().decode())
