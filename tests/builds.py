@@ -48,7 +48,13 @@ COMPILERS: Final[dict[Kind, tuple[str, ...]]] = {
     "asan": ("gcc", "-O1", _EDGES, *_SANITIZERS),
     "sanitized": ("gcc", "-O1", *_SANITIZERS),
     "portable": ("gcc", "-O2", "-DTW_PORTABLE", "-funsigned-char"),
-    "small_caches": ("gcc", "-O2", "-DTW_CACHE_BITS=1", "-DTW_LONG_PIECES_BITS=1"),
+    "small_caches": (
+        "gcc",
+        "-O2",
+        "-DTW_CACHE_BITS=1",
+        "-DTW_LONG_PIECES_BITS=1",
+        "-DTW_LONG_PIECES_BYTES=512",
+    ),
     "no_caches": ("gcc", "-O2", "-DTW_NO_CACHES"),
     "aarch64": ("aarch64-linux-gnu-gcc", "-O3"),
 }

@@ -9,6 +9,7 @@ cdef extern from "bits.h" nogil:
 cdef enum:
     POSITION_BITS = 6
     SHORT_SYMBOLS = 1 << POSITION_BITS    # pieces up to here are merged by scanning, longer ones by a tree
+    LONG_SYMBOLS = 2048                   # above, by windows
     ID_LIMIT = 1 << ID_BITS  # ids and the numbers of merges are below
 
 # Which two adjacent tokens are joined by which merge. A slot is OCCUPIED | left << 42 | right << 21 | merge. The number
@@ -47,9 +48,13 @@ cdef inline uint64_t filter_place(const MergeTables* m, uint64_t key) noexcept n
 # The merge of two ids below ID_LIMIT, or TW_NO_ID.
 cdef inline uint32_t merged(const MergeTables* m, uint32_t left, uint32_t right) noexcept nogil:
     cdef uint64_t key = pair_key(left, right)
+    tw_prefetch(&m.slots[filter_place(m, key) >> FILTER_BITS])   # it need not wait for the filter
+    return merge_of_key(m, key)
+
+# The same where many are looked up whose answers nothing waits for.
+cdef inline uint32_t merge_of_key(const MergeTables* m, uint64_t key) noexcept nogil:
     cdef uint64_t i = filter_place(m, key)
     cdef uint64_t slot
-    tw_prefetch(&m.slots[i >> FILTER_BITS])      # it need not wait for the filter
     if not m.filter[i >> 6] >> (i & 63) & 1:
         return TW_NO_ID
     i >>= FILTER_BITS
@@ -90,7 +95,10 @@ cdef bint reserve_symbols(MergeScratch* scratch, size_t n) noexcept nogil
 # Merge scratch.symbols[:n], of which `id` and `n_bytes` are set, and for which there is room. Those that are left are
 # the first one and what follows it by `next`, until that is n.
 cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil
-# Merge n ids below ID_LIMIT in place, n below 2**32. Returns how many are left, -1 when memory ran out.
+# The same for n > LONG_SYMBOLS, below 2**32, in little memory. -1 when that ran out; 0, with the ids destroyed, where it
+# cannot be done so: then take merge_many_ids.
+cdef Py_ssize_t merge_long_ids(const MergeTables* m, MergeScratch* scratch, uint32_t* ids, size_t n) noexcept nogil
+# The same for any n below 2**32. Returns how many are left, -1 when memory ran out.
 cdef Py_ssize_t merge_many_ids(const MergeTables* m, MergeScratch* scratch, uint32_t* ids, size_t n) noexcept nogil
 
 cdef void free_merge_scratch(MergeScratch* scratch) noexcept nogil

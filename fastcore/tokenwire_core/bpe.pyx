@@ -7,15 +7,17 @@ In a rank file the rank of a merge is the id it produces.
 Two algorithms: up to 64 symbols a scan for the lowest of `rank << 6 | position`, four at a time (quadratic, but in a few
 cache lines); above that a tournament of `rank << 32 | position` over a linked list: a tree in which each node has the lesser of its
 two children, so that the root has the next merge, and a merge replays the matches of three leaves. O(n log n) time
-without a branch that depends on ranks, 36 bytes of scratch per symbol. Both run over bytes, and over whatever symbols
+without a branch that depends on ranks, 36 bytes of scratch per symbol (of a window, where it is long). Both run over bytes, and over whatever symbols
 the caller has made of a piece, for models whose symbols are characters. (A heap was four times slower: entries that a
 merge outdates stay in it, and each of its steps is a branch that nobody can foretell.)
 
 Most pairs that are looked up have no merge. A bitmap of eight bits a slot, which fits the cache, says so for nine in
 ten of them, so that only merges go to the table. It lets the table be 80% full, at the cost of one that is 40% full.
 In words that no cache has seen, waiting for these tables is most of the time, so a slot is asked for together with its
-bits, and what the next merges will look up before the first is made. What did not help: scanning up to 128 symbols,
-where the tree is as fast; looking ahead anew after each merge.
+bits, and what the next merges will look up before the first is made. Where all neighbours of a long piece are looked up
+at once nothing waits for an answer, and asking for slots that hardly any of them needs only costs. What did not help:
+scanning up to 128 symbols, where the tree is as fast; looking ahead anew after each merge; merging the words of a chunk
+that no cache has seen in step with each other, so that their waits overlap, which saved as much as it cost.
 
 **Windows.** A tree of a million entries is slow, since each step misses the cache. So long pieces are merged in windows
 that overlap. Call two tokens that follow each other *compatible* if they are what their own symbols, alone, merge into.
@@ -23,7 +25,8 @@ Tokens are the result for a piece if and only if all neighbours are compatible: 
 edge between two of them; until then, what happened within these two is what happens if they are alone, in the same
 order, so that merge happens there too. Neighbours within a window are compatible. Hence, where the end of one window
 and the beginning of the next have one token in common, the tokens before it of the first and behind it of the second
-are the result for both. If there is none, which no text is known for, one tree takes the whole piece.
+are the result for both. If there is none, which no text is known for, one tree takes the whole piece. Ids are merged in
+place, so that memory does not grow with the piece.
 """
 
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -33,7 +36,7 @@ from tokenwire_core.vocab cimport tw_new_table
 
 cdef enum:
     FEW_SYMBOLS = 32
-    WINDOW_SYMBOLS = 1024
+    WINDOW_SYMBOLS = LONG_SYMBOLS / 2
     OVERLAP_SYMBOLS = 256
 
 cdef uint64_t NO_MERGE = 0xFFFFFFFFFFFFFFFF
@@ -86,7 +89,7 @@ cdef size_t merge_ids(const MergeTables* m, uint32_t* ids, size_t n) noexcept no
     cdef int32_t keys[SHORT_SYMBOLS]
     cdef size_t i
     for i in range(n - 1):
-        keys[i] = key_of_merge(merged(m, ids[i], ids[i + 1]), i)
+        keys[i] = key_of_merge(merge_of_key(m, pair_key(ids[i], ids[i + 1])), i)
     return merge_by_keys(m, ids, keys, n)
 
 
@@ -199,89 +202,115 @@ cdef void symbols_by_tree(const MergeTables* m, Symbol* symbols, uint64_t* tree,
 
 cdef void find_merges(const MergeTables* m, Symbol* symbols, size_t n) noexcept nogil:
     cdef size_t i
+    cdef uint32_t left = symbols[0].id, right
     for i in range(n - 1):
-        symbols[i].merge = merge_of(m, &symbols[i], &symbols[i + 1])
+        right = symbols[i + 1].id
+        symbols[i].merge = merge_of_key(m, pair_key(left, right)) if left < ID_LIMIT and right < ID_LIMIT else TW_NO_ID
+        left = right
     symbols[n - 1].merge = TW_NO_ID
 
 
-cdef const Symbol* merge_window(
-    const MergeTables* m, MergeScratch* scratch, size_t n, size_t start, size_t size
+cdef void merge_window(
+    const MergeTables* m, Symbol* window, uint64_t* tree, const uint32_t* ids, size_t size
 ) noexcept nogil:
-    """Merge symbols[start : start + size] as if they were alone, in a copy behind all n."""
-    cdef Symbol* window = scratch.symbols + n
+    """Merge so many ids as if they were alone."""
     cdef size_t i
     for i in range(size):
-        window[i].id = scratch.symbols[start + i].id
+        window[i].id = ids[i]
         window[i].n_bytes = 0
     find_merges(m, window, size)
-    symbols_by_tree(m, window, scratch.tree + n, size)
-    return window
+    symbols_by_tree(m, window, tree, size)
 
 
-cdef size_t merge_by_windows(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
-    """Merge n > 2 * WINDOW_SYMBOLS symbols window by window, so that all that is worked on stays in the cache.
+cdef size_t merge_by_windows(
+    const MergeTables* m, Symbol* window, uint64_t* tree, uint32_t* ids, uint32_t* starts, size_t n
+) noexcept nogil:
+    """Merge n > LONG_SYMBOLS ids in place, window by window, so that all that is worked on stays in the cache.
 
-    Leaves symbols as they are, and tokens as `id << 32 | position` in place of the tree. Returns how many, 0 if two
-    windows do not meet.
+    `window` has room for WINDOW_SYMBOLS, `tree` for twice as many. Tells in `starts`, unless that is NULL, with which
+    id each of those that are left began. Returns how many these are; 0, with ids destroyed, if two windows do not meet.
     """
-    cdef uint64_t* out = scratch.tree
-    cdef size_t start = 0, size = WINDOW_SYMBOLS, end, n_out = 0, k, at = 0
-    cdef size_t old, old_end
-    cdef const Symbol* window = merge_window(m, scratch, n, 0, size)
+    cdef uint32_t last_ids[OVERLAP_SYMBOLS]              # of the window before, where the two overlap
+    cdef uint32_t last_starts[OVERLAP_SYMBOLS + 1]
+    cdef size_t start = 0, size = WINDOW_SYMBOLS, end, n_out = 0, n_last, at = 0, k, old
+    merge_window(m, window, tree, ids, size)
     while True:
-        while at < size:
-            out[n_out] = <uint64_t>window[at].id << 32 | (start + at)
-            n_out += 1
-            at = window[at].next
         end = start + size
+        n_last = 0
+        while at < size:
+            if start + at < end - OVERLAP_SYMBOLS or end == n:
+                put(ids, starts, n_out, window[at].id, start + at)
+                n_out += 1
+            else:
+                put(last_ids, last_starts, n_last, window[at].id, start + at)
+                n_last += 1
+            at = window[at].next
         if end == n:
             return n_out
-        # The next window begins with a token of this one.
-        k = n_out
-        while <uint32_t>out[k - 1] >= end - OVERLAP_SYMBOLS:
-            k -= 1
-        if k == n_out:
+        if n_last == 0:
             return 0
-        start = <uint32_t>out[k]
+        # The next window begins with a token of this one. What is written is behind it, for no token is made of none.
+        last_starts[n_last] = <uint32_t>end
+        start = last_starts[0]
         size = min(<size_t>WINDOW_SYMBOLS, n - start)
-        window = merge_window(m, scratch, n, start, size)
-        at = 0
+        merge_window(m, window, tree, ids + start, size)
+        at = k = 0
         while True:
-            if k == n_out or at >= size:
+            if k == n_last or at >= size:
                 return 0
-            old = <uint32_t>out[k] - start
-            if old < at:
-                k += 1
-            elif at < old:
+            old = last_starts[k] - start
+            if at < old:
                 at = window[at].next
-            else:
-                old_end = (<uint32_t>out[k + 1] if k + 1 < n_out else end) - start
-                if window[at].id == out[k] >> 32 and window[at].next == old_end:
+                continue
+            if at == old:
+                if window[at].id == last_ids[k] and window[at].next == last_starts[k + 1] - start:
                     break
-                k += 1
                 at = window[at].next
-        n_out = k
+            k += 1
+        for old in range(k):
+            put(ids, starts, n_out, last_ids[old], last_starts[old])
+            n_out += 1
+
+
+cdef inline void put(uint32_t* ids, uint32_t* starts, size_t i, uint32_t id, size_t start) noexcept nogil:
+    ids[i] = id
+    if starts != NULL:
+        starts[i] = <uint32_t>start
+
+
+cdef size_t merge_symbols_by_windows(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
+    """merge_symbols for n > LONG_SYMBOLS; 0, and all as it was, if two windows do not meet."""
+    cdef Symbol* symbols = scratch.symbols
+    cdef uint32_t* ids = <uint32_t*>scratch.tree
+    cdef uint32_t* starts = ids + n
+    cdef size_t i, j, k, n_out
+    for i in range(n):
+        ids[i] = symbols[i].id
+    n_out = merge_by_windows(m, symbols + n, scratch.tree + n, ids, starts, n)
+    for i in range(n_out):
+        j = starts[i]
+        symbols[j].id = ids[i]
+        symbols[j].next = starts[i + 1] if i + 1 < n_out else <uint32_t>n
+        for k in range(j + 1, symbols[j].next):
+            symbols[j].n_bytes += symbols[k].n_bytes
+    return n_out
 
 
 cdef void merge_symbols(const MergeTables* m, MergeScratch* scratch, size_t n) noexcept nogil:
     cdef Symbol* symbols = scratch.symbols
-    cdef Symbol* symbol
-    cdef size_t i, j, n_out = 0
-    if n > 2 * WINDOW_SYMBOLS:
-        n_out = merge_by_windows(m, scratch, n)
-    for i in range(n_out):
-        symbol = &symbols[<uint32_t>scratch.tree[i]]
-        symbol.id = <uint32_t>(scratch.tree[i] >> 32)
-        symbol.next = <uint32_t>scratch.tree[i + 1] if i + 1 < n_out else <uint32_t>n
-        for j in range(<uint32_t>scratch.tree[i] + 1, symbol.next):
-            symbol.n_bytes += symbols[j].n_bytes
-    if n_out:
+    if n > LONG_SYMBOLS and merge_symbols_by_windows(m, scratch, n):
         return
     find_merges(m, symbols, n)
     if n <= FEW_SYMBOLS:
         symbols_by_scan(m, symbols, n)
     else:
         symbols_by_tree(m, symbols, scratch.tree, n)
+
+
+cdef Py_ssize_t merge_long_ids(const MergeTables* m, MergeScratch* scratch, uint32_t* ids, size_t n) noexcept nogil:
+    if not reserve_symbols(scratch, WINDOW_SYMBOLS):
+        return -1
+    return <Py_ssize_t>merge_by_windows(m, scratch.symbols, scratch.tree, ids, NULL, n)
 
 
 cdef Py_ssize_t merge_many_ids(const MergeTables* m, MergeScratch* scratch, uint32_t* ids, size_t n) noexcept nogil:
@@ -294,7 +323,8 @@ cdef Py_ssize_t merge_many_ids(const MergeTables* m, MergeScratch* scratch, uint
     for i in range(n):
         scratch.symbols[i].id = ids[i]
         scratch.symbols[i].n_bytes = 0
-    merge_symbols(m, scratch, n)
+    find_merges(m, scratch.symbols, n)
+    symbols_by_tree(m, scratch.symbols, scratch.tree, n)
     while at < n:
         ids[n_out] = scratch.symbols[at].id
         n_out += 1

@@ -3,9 +3,9 @@
 By the rule merging begins with single bytes. For ASCII that is what happens, and the merge of each two bytes comes
 from a table of its own. Outside ASCII half of all merges only put characters together, so a character begins as what
 its own bytes merge into, wherever `char_starts` has proven at load that this changes nothing: 8 to 9 characters in 10
-(with cl100k's vocabulary of Chinese, Japanese, Russian or Arabic, all of Thai or Tamil, 7 of Korean; with o200k's 4 of
-Thai), which leaves 1.0 to 1.8 symbols a character instead of two or three. That made new text of many languages twice
-as fast, and three times Chinese.
+(with cl100k's vocabulary of Chinese, Japanese, Russian or Arabic, all of Thai or Tamil, 7 of Korean), which leaves 1.0 to 1.8 symbols a character instead of two or three. That made new text of many languages twice
+as fast, and three times Chinese. So it goes with emoji, and all else below U+20000, whose four bytes become two or one:
+two to ten times as fast.
 
 **Runs of one byte**, the longest pieces there are, have a closed form. Tokens are the result if and only if all neighbours
 are compatible (see `bpe`). So where two of the token T that a run begins with are what that many bytes merge into, and a
@@ -17,7 +17,15 @@ Cost: linear, a look into two tables for each character; the rest is `bpe`.
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memmove
 
-from tokenwire_core.bpe cimport ID_LIMIT, SHORT_SYMBOLS, key_of_merge, merge_by_keys, merge_many_ids
+from tokenwire_core.bpe cimport (
+    ID_LIMIT,
+    LONG_SYMBOLS,
+    SHORT_SYMBOLS,
+    key_of_merge,
+    merge_by_keys,
+    merge_long_ids,
+    merge_many_ids,
+)
 from tokenwire_core.utf8 cimport char_bytes
 from tokenwire_core.vocab cimport TW_NO_ID
 
@@ -57,9 +65,9 @@ cdef inline uint32_t character_at(const uint8_t* p, size_t n, size_t* size) noex
 
 
 cdef size_t begin_with_characters(const ByteTables* t, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
-    """Write the symbols that merging begins with to out. Returns how many, 0 if p[:n] is ill-formed."""
-    cdef size_t i = 0, j, k = 0, start, size
-    cdef uint32_t entry, kind, id, left = 0, char = 0, right = character_at(p, n, &size)
+    """`begin`, 0 if p[:n] is ill-formed."""
+    cdef size_t i = 0, j, k = 0, start, size, joined
+    cdef uint32_t entry, left = 0, char = 0, right = character_at(p, n, &size)
     while i < n:
         start = i
         i += size
@@ -72,26 +80,32 @@ cdef size_t begin_with_characters(const ByteTables* t, const uint8_t* p, size_t 
         entry = t.chars[char] if 0x80 <= char < N_CHARS else SINGLE
         if entry & HAS_LEFT_EDGES and start and has_edge(t, left, char, True):
             entry = SINGLE
+        if entry & HAS_END_EDGES and start and has_end_edge(t, left, char):
+            entry = SINGLE
         if entry & HAS_RIGHT_EDGES and i < n and has_edge(t, char, right, False):
             entry = SINGLE
-        id = entry & (ID_LIMIT - 1)
-        kind = entry & KIND
-        if kind == WHOLE:
-            out[k] = id
-            k += 1
-        elif kind == HEAD:
-            out[k] = id
-            out[k + 1] = t.byte_ids[p[i - 1]]
-            k += 2
-        elif kind == TAIL:
-            out[k] = t.byte_ids[p[start]]
-            out[k + 1] = id
-            k += 2
-        else:
-            for j in range(start, i):
+        if entry != SINGLE:
+            joined = start + (entry >> BEFORE_SHIFT & 3)
+            for j in range(start, joined):
                 out[k] = t.byte_ids[p[j]]
                 k += 1
+            out[k] = entry & (ID_LIMIT - 1)
+            k += 1
+            start = joined + (entry >> JOINED_SHIFT & 7)
+        for j in range(start, i):
+            out[k] = t.byte_ids[p[j]]
+            k += 1
     return k
+
+
+cdef size_t begin(const ByteTables* t, const uint8_t* p, size_t n, uint32_t* out) noexcept nogil:
+    """Write the symbols that merging begins with to out. Returns how many."""
+    cdef size_t i, k = begin_with_characters(t, p, n, out) if t.chars != NULL else 0
+    if k:
+        return k
+    for i in range(n):
+        out[i] = t.byte_ids[p[i]]
+    return n
 
 
 cdef inline bint is_ascii(const uint8_t* p, size_t n) noexcept nogil:
@@ -105,15 +119,16 @@ cdef inline bint is_ascii(const uint8_t* p, size_t n) noexcept nogil:
 cdef Py_ssize_t merge_any(
     const ByteTables* t, MergeScratch* scratch, const uint8_t* p, size_t n, uint32_t* out
 ) noexcept nogil:
-    cdef size_t i, k = 0
+    cdef size_t k
+    cdef Py_ssize_t n_out
     if n <= SHORT_SYMBOLS and (t.chars == NULL or is_ascii(p, n)):
         return <Py_ssize_t>merge_single_bytes(t, p, n, out)
-    if t.chars != NULL:
-        k = begin_with_characters(t, p, n, out)
-    if k == 0:
-        k = n
-        for i in range(n):
-            out[i] = t.byte_ids[p[i]]
+    k = begin(t, p, n, out)
+    if k > LONG_SYMBOLS:
+        n_out = merge_long_ids(t.merges, scratch, out, k)
+        if n_out:
+            return n_out
+        k = begin(t, p, n, out)
     return merge_many_ids(t.merges, scratch, out, k)
 
 

@@ -6,7 +6,10 @@
 #define TW_CACHE_BITS 16         /* sets of two slots of words: 4 MiB */
 #endif
 #ifndef TW_LONG_PIECES_BITS
-#define TW_LONG_PIECES_BITS 12   /* pieces too long for these: 1 MiB */
+#define TW_LONG_PIECES_BITS 13   /* pieces too long for these */
+#endif
+#ifndef TW_LONG_PIECES_BYTES
+#define TW_LONG_PIECES_BYTES ((size_t)1 << 21)   /* of them and their ids */
 #endif
 #ifdef TW_NO_CACHES
 #define TW_CACHES 0

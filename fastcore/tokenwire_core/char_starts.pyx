@@ -14,12 +14,13 @@ the one outside before these. Hence both do the same merges but for those within
 
 Which merges can intrude depends on what stands beside C, so the question is asked of each two characters that follow
 each other. Where a merge of the vocabulary intrudes on C from the left, its left symbol ends in a whole character X:
-then C has an *edge* with X, and where X stands before it, C begins as its bytes. The same goes for the right, where the
-symbol may also be the beginning of a character: of any of up to 64, or else C always begins as its bytes, as it does
-where the symbol on its left is the end of some character. Only merges in the table are looked at; all others never
+then C has an *edge* with X, and where X stands before it, C begins as its bytes. Where the symbol is but the end of a
+character, C has an edge with all that end so: one entry of this kind, 80 E0 B8, stands between every Thai character and
+the few whose last byte is 80. The same goes for the right, where the symbol may also be the beginning of a character: of
+any of up to 64, or else C always begins as its bytes. Only merges in the table are looked at; all others never
 happen. Edges are in a hashed bitmap: where it errs a character begins as its bytes, which is always right.
 
-Cost: a walk through the characters to U+FFFF and one through the merges; 256 KiB and two to four bytes an edge.
+Cost: a walk through the characters to U+1FFFF and one through the merges; 512 KiB and two to four bytes an edge.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -28,13 +29,14 @@ from libc.string cimport memset
 
 from tokenwire_core.bpe cimport ID_LIMIT, MergeTables, merged, result_of
 from tokenwire_core.byte_merges cimport (
+    BEFORE_SHIFT,
+    END_SHIFT,
+    HAS_END_EDGES,
     HAS_LEFT_EDGES,
     HAS_RIGHT_EDGES,
-    HEAD,
+    JOINED_SHIFT,
     N_CHARS,
     SINGLE,
-    TAIL,
-    WHOLE,
     ByteTables,
     edge_hash,
 )
@@ -42,7 +44,7 @@ from tokenwire_core.utf8 cimport char_bytes, put_utf8
 from tokenwire_core.vocab cimport ID_BITS, TW_NO_ID
 
 cdef enum:
-    MOST_STEPS = 3
+    MOST_STEPS = 4
     BITS_PER_EDGE = 16
     ALIKE = 64               # characters that differ in their last byte alone
 
@@ -83,38 +85,46 @@ cdef inline void add_step(Step* steps, size_t* n, uint32_t first, uint32_t last,
 cdef uint32_t merge_character(const ByteTables* t, uint32_t c, Step* steps, size_t* n_steps) noexcept nogil:
     """What a character alone becomes: an entry of ByteTables.chars, without flags; and the steps to it, if any."""
     cdef uint8_t p[4]
-    cdef size_t size = put_utf8(p, c)
-    cdef uint32_t first = t.byte_ids[p[0]], second = t.byte_ids[p[1]], last = t.byte_ids[p[size - 1]]
-    cdef uint32_t merge = t.byte_pairs[<uint32_t>p[0] << 8 | p[1]], other, id
+    cdef uint32_t ids[4]
+    cdef uint8_t sizes[4]
+    cdef uint32_t merges[3]
+    cdef uint32_t highest = 0
+    cdef size_t size = put_utf8(p, c), n = size, i, at
     n_steps[0] = 0
-    if size == 2:
-        if merge == TW_NO_ID:
-            return SINGLE
-        id = result_of(t.merges, merge)
-        add_step(steps, n_steps, first, last, merge)
-        add_step(steps, n_steps, id, id, merge)
-        return WHOLE | id
-    other = t.byte_pairs[<uint32_t>p[1] << 8 | p[2]]
-    if merge == TW_NO_ID and other == TW_NO_ID:
+    for i in range(n):
+        ids[i] = t.byte_ids[p[i]]
+        sizes[i] = 1
+    for i in range(n - 1):
+        merges[i] = t.byte_pairs[<uint32_t>p[i] << 8 | p[i + 1]]
+    while n > 1:
+        at = 0
+        for i in range(1, n - 1):
+            if merges[i] < merges[at]:
+                at = i
+        if merges[at] == TW_NO_ID:
+            break
+        add_step(steps, n_steps, ids[0], ids[n - 1], merges[at])
+        highest = max(highest, merges[at])
+        ids[at] = result_of(t.merges, merges[at])
+        sizes[at] += sizes[at + 1]
+        n -= 1
+        for i in range(at + 1, n):
+            ids[i] = ids[i + 1]
+            sizes[i] = sizes[i + 1]
+            merges[i - 1] = merges[i]
+        if at:
+            merges[at - 1] = merged(t.merges, ids[at - 1], ids[at])
+        if at + 1 < n:
+            merges[at] = merged(t.merges, ids[at], ids[at + 1])
+    if n == size:
         return SINGLE
-    add_step(steps, n_steps, first, last, min(merge, other))
-    if merge < other:
-        id = result_of(t.merges, merge)
-        other = merged(t.merges, id, last)
-        if other == TW_NO_ID:
-            add_step(steps, n_steps, id, last, merge)
-            return HEAD | id
-        add_step(steps, n_steps, id, last, other)
-    else:
-        id = result_of(t.merges, other)
-        merge = merged(t.merges, first, id)
-        if merge == TW_NO_ID:
-            add_step(steps, n_steps, first, id, other)
-            return TAIL | id
-        add_step(steps, n_steps, first, id, merge)
-    id = result_of(t.merges, steps[1].bound)
-    add_step(steps, n_steps, id, id, max(merge, other))
-    return WHOLE | id
+    add_step(steps, n_steps, ids[0], ids[n - 1], highest)
+    at = 0
+    while sizes[at] == 1:
+        at += 1
+    if at + sizes[at] + (n - 1 - at) != size:
+        return SINGLE                    # two and two: rare
+    return ids[at] | <uint32_t>at << BEFORE_SHIFT | <uint32_t>sizes[at] << JOINED_SHIFT
 
 
 cdef uint32_t code_point(const uint8_t* p, size_t n, size_t size) noexcept nogil:
@@ -126,6 +136,15 @@ cdef uint32_t code_point(const uint8_t* p, size_t n, size_t size) noexcept nogil
     return c
 
 
+cdef uint32_t end_of_char(const uint8_t* p, size_t n) noexcept nogil:
+    """What the last n bytes of a character say of it."""
+    cdef uint32_t end = 0
+    cdef size_t i
+    for i in range(n):
+        end = end << 6 | (p[i] & 0x3F)
+    return end
+
+
 cdef void add_edge(Search* s, uint32_t left, uint32_t right, bint is_right) noexcept nogil:
     cdef uint64_t i
     s.n_edges += 1
@@ -134,20 +153,20 @@ cdef void add_edge(Search* s, uint32_t left, uint32_t right, bint is_right) noex
         s.t.edges[i >> 6] |= <uint64_t>1 << (i & 63)
 
 
-cdef bint add_left_edge(Search* s, uint32_t c, uint32_t symbol) noexcept nogil:
-    """Keep c from what `symbol` ends with. False if that is no whole character."""
+cdef void add_left_edge(Search* s, uint32_t c, uint32_t symbol) noexcept nogil:
+    """Keep c from what `symbol` ends with."""
     cdef const uint8_t* p = s.v.blob + s.v.starts[symbol]
     cdef size_t n = s.v.starts[symbol + 1] - s.v.starts[symbol], i = n
     while i and (p[i - 1] & 0xC0) == 0x80:
         i -= 1
-    if i == 0:
-        return False
-    i -= 1
     # Otherwise the symbol ends inside a character, or is ill-formed: then it does not stand before one.
-    if n - i == char_bytes(p[i]):
+    if i == 0 and n <= 3:
+        s.t.chars[c] |= HAS_END_EDGES
+        add_edge(s, <uint32_t>n << END_SHIFT | end_of_char(p, n), c, True)
+    elif i and n - (i - 1) == char_bytes(p[i - 1]):
+        i -= 1
         s.t.chars[c] |= HAS_LEFT_EDGES
         add_edge(s, code_point(p + i, n - i, n - i), c, True)
-    return True
 
 
 cdef bint add_right_edges(Search* s, uint32_t c, uint32_t symbol) noexcept nogil:
@@ -173,8 +192,8 @@ cdef bint add_edges(Search* s, uint32_t c) noexcept nogil:
         i = s.left.heads[steps[j].first]
         while i:
             i -= 1
-            if s.intruders[i].rank <= steps[j].bound and not add_left_edge(s, c, s.intruders[i].other):
-                return False
+            if s.intruders[i].rank <= steps[j].bound:
+                add_left_edge(s, c, s.intruders[i].other)
             i = s.intruders[i].following
         i = s.right.heads[steps[j].last]
         while i:

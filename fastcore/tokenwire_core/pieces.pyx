@@ -8,10 +8,9 @@ wins before any merge, as in tiktoken), then merges, and what has at most four i
 begins with the commonest words of the vocabulary, so that new text and a cold process find these there.
 
 Words of 16 to 31 bytes, of which Russian, Hindi or Thai are full, take a whole set, with a key of 32 bytes and up to
-eight ids; so do shorter words of five to eight ids. Pieces of 32 to 120 bytes, as Chinese or Thai have, are kept in a
-table of their own.
+eight ids; so do shorter words of five to eight ids. Longer pieces are kept elsewhere (`long_pieces`).
 
-The caches belong to one running call at a time and are bounded: 4 and 1 MiB a scratch. A miss
+The caches belong to one running call at a time and are bounded: 4 and 2 MiB a scratch. A miss
 adds one look-up in the vocabulary, or one merge.
 
 What did not help: a third pass that prefetches the vocabulary's slots for the words that the cache lacks. It costs
@@ -20,26 +19,15 @@ every word more than it saves in English, and as much elsewhere.
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from libc.string cimport memcmp, memcpy
-
 from tokenwire_core.byte_merges cimport merge_bytes
-from tokenwire_core.scratch cimport CACHES, LONG_PIECE_BYTES, LONG_PIECE_IDS, LONG_PIECES_BITS, LongPiece
-from tokenwire_core.vocab cimport PRESENT, TW_NO_ID, UNMARKED, find_long, find_word, mark_ids, tw_new_table
+from tokenwire_core.long_pieces cimport LongPiece, keep_long_piece, long_piece_place, make_long_pieces, recall_long_piece
+from tokenwire_core.scratch cimport CACHES
+from tokenwire_core.vocab cimport PRESENT, TW_NO_ID, UNMARKED, find_long, find_word, mark_ids
 
 
 cdef struct ByteModel:
     const VocabTables* vocab
     const ByteTables* merges
-
-
-cdef inline LongPiece* place_of(const Scratch* s, const uint8_t* p, size_t n) noexcept nogil:
-    """Where a piece of n > LONG_BYTES is kept, if it is."""
-    cdef uint64_t hash = n * TW_K2
-    cdef size_t i
-    for i in range(0, n - 7, 8):
-        hash = tw_fold(hash ^ tw_load64(p + i), TW_K1)
-    hash = tw_fold(hash ^ tw_load64(p + n - 8), TW_K1)
-    return &s.long_pieces[(hash * TW_K2) >> (64 - LONG_PIECES_BITS)]
 
 
 cdef Py_ssize_t encode_byte_word(
@@ -49,20 +37,17 @@ cdef Py_ssize_t encode_byte_word(
     cdef const ByteTables* m = (<const ByteModel*>model).merges
     cdef LongPiece* place = NULL
     cdef Py_ssize_t n_ids
-    if LONG_BYTES < n <= LONG_PIECE_BYTES and s.long_pieces != NULL:
-        place = place_of(s, p, n)
-        if place.n_bytes == n and memcmp(place.bytes, p, n) == 0:
-            memcpy(out, place.ids, place.n_ids * sizeof(uint32_t))
-            return place.n_ids
+    if n > LONG_BYTES:
+        place = long_piece_place(&s.long_pieces, p, n)
+        n_ids = <Py_ssize_t>recall_long_piece(&s.long_pieces, place, p, n, out) if place != NULL else 0
+        if n_ids:
+            return n_ids
     out[0] = find_word(v, s.key_lo[j], s.key_hi[j], s.hash[j]) if n <= WORD_BYTES else find_long(v, p, n)
     n_ids = 1 if out[0] != TW_NO_ID else merge_bytes(m, &s.merge, p, n, out)
     if v.marks != NULL:
         mark_ids(v, out, n_ids)
-    if place != NULL and 0 < n_ids <= LONG_PIECE_IDS:
-        place.n_bytes = <uint32_t>n
-        place.n_ids = <uint32_t>n_ids
-        memcpy(place.bytes, p, n)
-        memcpy(place.ids, out, n_ids * sizeof(uint32_t))
+    if place != NULL and n_ids > 0:
+        keep_long_piece(&s.long_pieces, place, p, n, out, n_ids)
     return n_ids
 
 
@@ -81,7 +66,7 @@ cdef void seed_cache(const VocabTables* v, Scratch* s) noexcept nogil:
     cdef size_t n
     if not CACHES:
         return
-    s.long_pieces = <LongPiece*>tw_new_table(sizeof(LongPiece) << LONG_PIECES_BITS)      # or NULL
+    make_long_pieces(&s.long_pieces)
     for id in range(v.vocab_size):
         n = v.starts[id + 1] - v.starts[id]
         if v.flags[id] != PRESENT or not 0 < n <= WORD_BYTES:

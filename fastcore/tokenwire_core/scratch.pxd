@@ -3,6 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from tokenwire_core.aligned cimport Aligned
 from tokenwire_core.bpe cimport MergeScratch
+from tokenwire_core.long_pieces cimport LongPieces
 from tokenwire_core.split cimport PIECES_PER_CHUNK, SPLIT_SLACK
 from tokenwire_core.vocab cimport WordSlot
 
@@ -10,7 +11,6 @@ cdef extern from "caches.h" nogil:
     enum:
         CACHES "TW_CACHES"               # whether there are any
         CACHE_BITS "TW_CACHE_BITS"       # sets of two slots
-        LONG_PIECES_BITS "TW_LONG_PIECES_BITS"
 
 cdef enum:
     CHUNK_CAPACITY = PIECES_PER_CHUNK + SPLIT_SLACK + 8
@@ -33,17 +33,6 @@ cdef struct Buffer:
 cdef struct Range:
     uint32_t start
     uint32_t end
-
-# A piece that is too long for the cache of words, and its ids.
-cdef enum:
-    LONG_PIECE_BYTES = 120
-    LONG_PIECE_IDS = 32
-
-cdef struct LongPiece:
-    uint32_t n_bytes         # 0: none
-    uint32_t n_ids
-    uint8_t bytes[LONG_PIECE_BYTES]
-    uint32_t ids[LONG_PIECE_IDS]
 
 # Never shared while in use.
 cdef struct Scratch:
@@ -72,7 +61,7 @@ cdef struct Scratch:
     uint64_t key_lo[CHUNK_CAPACITY]
     uint64_t key_hi[CHUNK_CAPACITY]
     uint64_t hash[CHUNK_CAPACITY]
-    LongPiece* long_pieces   # 1 << LONG_PIECES_BITS, for models that use them; else NULL
+    LongPieces long_pieces   # none but for models that use them
 
 cdef Scratch* new_scratch() noexcept nogil
 cdef void free_scratch(Scratch* s) noexcept nogil

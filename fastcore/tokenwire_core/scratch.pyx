@@ -1,7 +1,7 @@
 """What one running call writes to: its text, its tokens, its caches and buffers.
 
 An encoder keeps a few of these and gives one to each call, so that a call allocates little and two calls share nothing.
-The word cache outlives the call: it knows words of one encoder. An idle scratch holds 8 MiB at most.
+The word cache outlives the call: it knows words of one encoder. An idle scratch holds 10 MiB at most.
 """
 
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -9,6 +9,7 @@ from libc.string cimport memcpy, memset
 
 from tokenwire_core.aligned cimport Stretch, free_aligned
 from tokenwire_core.bpe cimport free_merge_scratch
+from tokenwire_core.long_pieces cimport free_long_pieces
 from tokenwire_core.split cimport TEXT_PADDING
 from tokenwire_core.vocab cimport tw_new_table
 
@@ -26,7 +27,7 @@ cdef Scratch* new_scratch() noexcept nogil:
 
 cdef void free_scratch(Scratch* s) noexcept nogil:
     free(s.cache)
-    free(s.long_pieces)
+    free_long_pieces(&s.long_pieces)
     free(s.text)
     free(s.ids)
     free_merge_scratch(&s.merge)

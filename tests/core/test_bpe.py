@@ -58,7 +58,7 @@ def test_an_unreachable_entry_appears_only_as_a_whole_piece(tokens: list[str]) -
 
 
 # Characters of one to four bytes that share some of them, and entries that are any stretch of two of them.
-CHARS = "aéê₭₮𐂭"
+CHARS = "aéê₭₮𐂭𐃭"
 STRETCHES = sorted(
     {
         (x + y).encode()[start : start + n]
@@ -98,7 +98,8 @@ def test_pieces_that_are_cut_inside_characters(seed: int) -> None:
     table = MergeTable(Vocab(ids, {}))
     for n in range(2, 20):
         piece = b"".join(rng.choices(STRETCHES, k=n))
-        assert table.merge(piece) == by_definition(tokens, piece)
+        if piece not in tokens:  # a whole entry is none of the table's business
+            assert table.merge(piece) == by_definition(tokens, piece)
 
 
 def test_an_entry_no_merges_lead_to() -> None:
@@ -212,6 +213,23 @@ def test_long_pieces_of_a_vocabulary(tokens: list[str], seed: int, n: int, lette
     assert encoder([token.encode() for token in tokens]).encode(text).ids == ids_by_definition(tokens, text)
 
 
+@given(
+    seed=st.integers(0, 99),
+    n=st.integers(2000, 6000),
+    unit=st.sampled_from(["ab", "abb"]),
+    n_doublings=st.integers(9, 12),
+)
+@settings(max_examples=30)
+def test_tokens_that_are_longer_than_a_window(seed: int, n: int, unit: str, n_doublings: int) -> None:
+    """Where windows cannot meet, the piece is merged as a whole, from its bytes on."""
+    rng = random.Random(seed)
+    tokens = [*("bb"[: len(unit) - 1],) * (len(unit) > 2), *(unit * 2**k for k in range(n_doublings))]
+    text = "".join(unit * rng.choice([1, 7, 600, 1500]) + rng.choice(["", "b"]) for _ in range(9))[:n]
+    ids = {bytes([byte]): byte for byte in range(256)}
+    table = MergeTable(Vocab(ids | {token.encode(): 256 + i for i, token in enumerate(tokens)}, {}))
+    assert table.merge(text.encode()) == ids_by_definition(tokens, text)
+
+
 def ids_by_definition(tokens: list[str], text: str) -> list[int]:
     """As by_definition, for pieces that are no entry, and quicker where they are long."""
     ids = {bytes([byte]): byte for byte in range(256)} | {
@@ -224,6 +242,24 @@ def ids_by_definition(tokens: list[str], text: str) -> list[int]:
         if token[:i] in ids and token[i:] in ids
     }
     return [id for id, _ in joined_by_definition([(ord(letter), 1) for letter in text], merges)]
+
+
+def test_long_pieces_come_again() -> None:
+    """More of them than there is room for, some soon and some late, and some too long to be kept."""
+    rng = random.Random(1)
+    tokens = [b"ab", b"ba", b"aa", b"abab", b"bb", b"abaa"]
+    ids = {bytes([byte]): byte for byte in range(256)} | {token: 256 + i for i, token in enumerate(tokens)}
+    table, enc = MergeTable(Vocab(ids, {})), encoder(tokens)
+    pieces: list[bytes] = []
+    for _ in range(4000):
+        if pieces and rng.random() < 0.4:
+            piece = pieces[-rng.choice([1, 2, 50, len(pieces)]) % len(pieces)]
+        else:
+            piece = bytes(rng.choices(b"ab", k=rng.randrange(28, 1100)))
+        pieces.append(piece)
+        assert enc.encode(piece.decode()).ids == table.merge(piece)
+    n_written = sum(len(piece) + 4 * len(table.merge(piece)) for piece in set(pieces))
+    assert n_written > 1.5 * 2**21
 
 
 @given(st.lists(st.integers(2, 300), max_size=20, unique=True), st.booleans(), st.integers(1025, 3000))

@@ -59,6 +59,7 @@ LAYERS = {
             "bpe",
             "describe",
             "ids",
+            "long_pieces",
             "pattern",
             "special",
             "split",
