@@ -5,11 +5,11 @@ joined bytes are a vocabulary entry, merge the one of lowest rank, the leftmost 
 In a rank file the rank of a merge is the id it produces.
 
 Two algorithms: up to 64 symbols a scan for the lowest of `rank << 6 | position`, four at a time (quadratic, but in a few
-cache lines); above that a tournament of `rank << 32 | position` over a linked list: a tree in which each node has the lesser of its
-two children, so that the root has the next merge, and a merge replays the matches of three leaves. O(n log n) time
-without a branch that depends on ranks, 36 bytes of scratch per symbol (of a window, where it is long). Both run over bytes, and over whatever symbols
-the caller has made of a piece, for models whose symbols are characters. (A heap was four times slower: entries that a
-merge outdates stay in it, and each of its steps is a branch that nobody can foretell.)
+cache lines); above that a tournament of `rank << 32 | position` over a linked list: a tree in which each node has the
+lesser of its two children, so that the root has the next merge, and a merge replays the matches of three leaves.
+O(n log n) time without a branch that depends on ranks, 36 bytes of scratch per symbol. Both run over bytes, and over
+whatever symbols the caller has made of a piece, for models whose symbols are characters. (A heap was four times slower:
+entries that a merge outdates stay in it, and each of its steps is a branch that nobody can foretell.)
 
 Most pairs that are looked up have no merge. A bitmap of eight bits a slot, which fits the cache, says so for nine in
 ten of them, so that only merges go to the table. It lets the table be 80% full, at the cost of one that is 40% full.
@@ -25,8 +25,8 @@ Tokens are the result for a piece if and only if all neighbours are compatible: 
 edge between two of them; until then, what happened within these two is what happens if they are alone, in the same
 order, so that merge happens there too. Neighbours within a window are compatible. Hence, where the end of one window
 and the beginning of the next have one token in common, the tokens before it of the first and behind it of the second
-are the result for both. If there is none, which no text is known for, one tree takes the whole piece. Ids are merged in
-place, so that memory does not grow with the piece.
+are the result for both. If there is none, which no text is known for, one tree takes the whole piece. Windows of ids are
+merged in place, so that there the scratch does not grow with the piece.
 """
 
 from libc.stdlib cimport calloc, free, malloc, realloc

@@ -15,8 +15,8 @@ the one outside before these. Hence both do the same merges but for those within
 Which merges can intrude depends on what stands beside C, so the question is asked of each two characters that follow
 each other. Where a merge of the vocabulary intrudes on C from the left, its left symbol ends in a whole character X:
 then C has an *edge* with X, and where X stands before it, C begins as its bytes. Where the symbol is but the end of a
-character, C has an edge with all that end so: one entry of this kind, 80 E0 B8, stands between every Thai character and
-the few whose last byte is 80. The same goes for the right, where the symbol may also be the beginning of a character: of
+character, C has an edge with all that end so: with o200k's entry 80 E0 B8, most of Thai with the few characters whose
+last byte is 80. The same goes for the right, where the symbol may also be the beginning of a character: of
 any of up to 64, or else C always begins as its bytes. Only merges in the table are looked at; all others never
 happen. Edges are in a hashed bitmap: where it errs a character begins as its bytes, which is always right.
 
