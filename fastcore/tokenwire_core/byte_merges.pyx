@@ -5,8 +5,8 @@ from a table of its own. Outside ASCII half of all merges only put characters to
 its own bytes merge into, wherever `char_starts` has proven at load that this changes nothing: 8 to 9 characters in 10
 (with cl100k's vocabulary of Chinese, Japanese, Russian or Arabic, all of Thai or Tamil, 7 of Korean), which leaves 1.0
 to 1.8 symbols a character instead of two or three. That made new text of many languages twice as fast, and three times
-Chinese. So it goes with emoji, and all else below U+20000, whose four bytes become two or one: two to ten times as
-fast.
+Chinese. So it goes with emoji, and all else below U+20000, whose four bytes become two or one
+(`python -m tests.bench --kind "1 MB"` races them).
 
 **Runs of one byte**, the longest pieces there are, have a closed form. Tokens are the result if and only if all neighbours
 are compatible (see `bpe`). So where two of the token T that a run begins with are what that many bytes merge into, and a

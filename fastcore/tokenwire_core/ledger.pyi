@@ -7,14 +7,9 @@ from tokenwire_core.tally import Tally
 class InputUsage:
     """What one input took."""
 
-    def __init__(
-        self,
-        language: str,
-        decided_by: str,
-        n_bytes: int,
-        n_characters: int,
-        tally: Tally,
-    ) -> None: ...
+    def __new__(
+        cls, language: str, decided_by: str, n_bytes: int, n_characters: int, tally: Tally
+    ) -> Self: ...
     @property
     def language(self) -> str: ...
     @property

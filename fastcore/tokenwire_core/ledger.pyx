@@ -33,7 +33,7 @@ cdef class InputUsage:
     cdef readonly int64_t n_characters
     cdef readonly Tally tally
 
-    def __init__(
+    def __cinit__(
         self, str language not None, str decided_by not None, int64_t n_bytes, int64_t n_characters, Tally tally not None
     ):
         self.language = language

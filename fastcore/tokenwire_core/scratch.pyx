@@ -1,7 +1,8 @@
 """What one running call writes to: its text, its tokens, its caches and buffers.
 
 An encoder keeps a few of these and gives one to each call, so that a call allocates little and two calls share nothing.
-The word cache outlives the call: it knows words of one encoder. An idle scratch holds 10 MiB at most.
+The word cache outlives the call: it knows words of one encoder. An idle scratch holds its caches, 6 MiB, and buffers of
+about 1 MiB each at most.
 """
 
 from libc.stdlib cimport calloc, free, malloc, realloc

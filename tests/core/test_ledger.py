@@ -85,6 +85,8 @@ def test_what_a_book_does_not_know_is_an_error() -> None:
     with pytest.raises(KeyError):
         book(ledger).answered("count", "a", "", [], ["BORED"])
     with pytest.raises(TypeError):
+        InputUsage.__new__(InputUsage)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
         book(ledger).answered("count", "a", "", None, [])  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Book(ledger, {"count": {"a": None}}, {}, {})  # type: ignore[dict-item]
